@@ -1,0 +1,87 @@
+"""What the GPUs of a machine hold at one moment, and the protocol by which it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class GpuMemory:
+    """Device memory in bytes; `total = used + free + reserved` where the driver tells `reserved`.
+
+    Attributes:
+        reserved_bytes: kept by driver and firmware (memory info v2), or None when only v1 answers,
+            which counts it into `used_bytes`.
+    """
+
+    total_bytes: int
+    used_bytes: int
+    free_bytes: int
+    reserved_bytes: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProcess:
+    """A process that holds memory of a GPU.
+
+    Attributes:
+        used_bytes: None where the driver doesn't tell (some containers, MIG, WSL).
+        user, command: None when the process can't be looked up (another pid namespace, already gone).
+    """
+
+    pid: int
+    used_bytes: int | None
+    user: str | None = None
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSnapshot:
+    """One GPU at one moment. What the driver can't tell is None; `problem` says why all of it is missing."""
+
+    index: int
+    uuid: str
+    name: str
+    memory: GpuMemory | None
+    utilization_percent: int | None = None
+    temperature_c: int | None = None
+    power_w: float | None = None
+    processes: tuple[GpuProcess, ...] = ()
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GpuProblem:
+    """Why no GPU can be read: a state to show, with what to do about it."""
+
+    what: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class GpuReading:
+    """All GPUs at one moment.
+
+    Attributes:
+        driver: driver version, or None.
+        problem: set when there is nothing to read; `gpus` is empty then.
+        simulated: the figures come from a simulated machine.
+    """
+
+    gpus: tuple[GpuSnapshot, ...] = ()
+    driver: str | None = None
+    problem: GpuProblem | None = None
+    simulated: bool = False
+
+
+class GpuReader(Protocol):
+    """Reads the GPUs of one machine. `read` never raises for a missing or broken driver: it says so."""
+
+    def read(self) -> GpuReading:
+        """Take a reading now."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the driver."""
+        ...

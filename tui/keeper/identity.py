@@ -1,0 +1,125 @@
+"""Which process is meant. A pid alone is recycled; pid, start time and boot together are not."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Optional
+
+PROC = Path("/proc")
+# Fields of /proc/PID/stat after the command's closing parenthesis (proc(5) numbers them from 3).
+_STATE, _PPID, _SESSION, _START_TICKS = 0, 1, 3, 19
+_DEAD_STATES = (b"Z", b"X", b"x")
+
+
+@dataclass(frozen=True)
+class ProcessStat:
+    """The few fields of /proc/PID/stat that identity and membership need."""
+
+    pid: int
+    state: str
+    ppid: int
+    session: int
+    start_ticks: int
+
+    @property
+    def is_dead(self) -> bool:
+        """A zombie holds a pid, nothing else."""
+        return self.state.encode() in _DEAD_STATES
+
+
+@dataclass(frozen=True)
+class ProcessIdentity:
+    """One process, for good.
+
+    Attributes:
+        pid: as seen in the pid namespace of the record.
+        start_ticks: field 22 of /proc/PID/stat, clock ticks since boot.
+        session: its session id when it was recorded.
+        boot_id: the kernel's id of this boot.
+    """
+
+    pid: int
+    start_ticks: int
+    session: int
+    boot_id: str
+
+    def as_json(self) -> dict[str, Any]:
+        """For a record."""
+        return asdict(self)
+
+    def is_alive(self) -> bool:
+        """The very same process still runs on this boot; a zombie doesn't."""
+        if self.boot_id != boot_id():
+            return False
+        stat = read_stat(self.pid)
+        return stat is not None and stat.start_ticks == self.start_ticks and not stat.is_dead
+
+
+@lru_cache(maxsize=1)
+def boot_id() -> str:
+    """The kernel's random id of this boot."""
+    return (PROC / "sys/kernel/random/boot_id").read_text().strip()
+
+
+def pid_namespace() -> str:
+    """Which pid namespace our pids belong to (`pid:[4026531836]`)."""
+    return os.readlink(PROC / "self/ns/pid")
+
+
+def read_stat(pid: int) -> Optional[ProcessStat]:
+    """The process's stat fields, or None when there is no such process."""
+    try:
+        text = (PROC / str(pid) / "stat").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    fields = text[text.rindex(b")") + 2 :].split()
+    return ProcessStat(
+        pid=pid,
+        state=fields[_STATE].decode(),
+        ppid=int(fields[_PPID]),
+        session=int(fields[_SESSION]),
+        start_ticks=int(fields[_START_TICKS]),
+    )
+
+
+def identify(pid: int) -> Optional[ProcessIdentity]:
+    """The identity of a living process, or None."""
+    stat = read_stat(pid)
+    if stat is None or stat.is_dead:
+        return None
+    return ProcessIdentity(pid, stat.start_ticks, stat.session, boot_id())
+
+
+def identity_from_json(value: dict[str, Any]) -> ProcessIdentity:
+    """The identity that `as_json` wrote."""
+    return ProcessIdentity(
+        int(value["pid"]), int(value["start_ticks"]), int(value["session"]), str(value["boot_id"])
+    )
+
+
+def send_signal(identity: ProcessIdentity, signum: signal.Signals) -> bool:
+    """Signal this very process: open its pidfd, then check that it is the one meant, then send.
+
+    Returns:
+        False when it is already gone or its pid belongs to another process now.
+
+    Raises:
+        PermissionError: it belongs to another user.
+    """
+    try:
+        fd = os.pidfd_open(identity.pid)
+    except ProcessLookupError:
+        return False
+    try:
+        if not identity.is_alive():
+            return False
+        signal.pidfd_send_signal(fd, signum)
+    except ProcessLookupError:
+        return False
+    finally:
+        os.close(fd)
+    return True

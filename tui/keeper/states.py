@@ -1,0 +1,50 @@
+"""The states of a launch and the moves between them that are legal."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class State(str, Enum):
+    """Where a launch is in its life."""
+
+    PENDING = "pending"  # recorded, nothing started yet
+    STARTING = "starting"  # the process runs; interpreter and imports
+    LOADING = "loading"  # weights, pools, graphs, warm-up
+    READY = "ready"  # proved: alive, our port, answers
+    STOPPING = "stopping"  # asked to stop; members or memory are still there
+    STOPPED = "stopped"  # ended because it was asked to
+    EXITED = "exited"  # ended by itself after it had been ready, with status 0
+    FAILED = "failed"  # ended by itself before it was ready, or with an error
+    LOST = "lost"  # gone, and nobody was there to see how
+
+    def __str__(self) -> str:
+        """The word itself, also under Python 3.11 and later."""
+        return str(self.value)
+
+
+ALIVE = frozenset({State.PENDING, State.STARTING, State.LOADING, State.READY, State.STOPPING})
+ENDED = frozenset(State) - ALIVE
+
+_ENDINGS = ENDED
+LEGAL = {
+    State.PENDING: frozenset({State.STARTING, State.FAILED, State.LOST}),
+    State.STARTING: frozenset({State.LOADING, State.READY, State.STOPPING}) | _ENDINGS,
+    State.LOADING: frozenset({State.READY, State.STOPPING}) | _ENDINGS,
+    State.READY: frozenset({State.STOPPING}) | _ENDINGS,
+    State.STOPPING: frozenset({State.STOPPED, State.FAILED, State.LOST}),
+}
+
+
+class IllegalTransitionError(Exception):
+    """A bug: a state change that the life of a launch doesn't have."""
+
+
+def check_transition(old: State, new: State) -> None:
+    """Refuse a move that isn't in the table.
+
+    Raises:
+        IllegalTransitionError: the move isn't legal.
+    """
+    if new not in LEGAL.get(old, frozenset()):
+        raise IllegalTransitionError(f"{old} -> {new}")

@@ -1,0 +1,3 @@
+"""Asking for launches and stops, and reading what the keepers record."""
+
+from __future__ import annotations

@@ -1,0 +1,77 @@
+"""Where things are kept. One `Places` value is made at start and handed down; nothing else reads these variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from platformdirs import PlatformDirs
+
+STATE_DIR_VARIABLE = "SGLTUI_STATE_DIR"
+CONFIG_DIR_VARIABLE = "SGLTUI_CONFIG_DIR"
+SIMULATED_VARIABLE = "SGLTUI_SIMULATED"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """The folders of one user on one machine.
+
+    Attributes:
+        state: records and logs of launches (`$XDG_STATE_HOME/sgltui`).
+        config: `config.toml` and `presets/` (`$XDG_CONFIG_HOME/sgltui`).
+        simulated: the simulated machine that replaces this one, or None.
+        project_presets: an extra folder of presets (`--presets DIR`), or None.
+    """
+
+    state: Path
+    config: Path
+    simulated: Path | None = None
+    project_presets: Path | None = None
+
+    @property
+    def instances(self) -> Path:
+        """One folder a named server, one folder a launch inside."""
+        return self.state / "instances"
+
+    @property
+    def user_presets(self) -> Path:
+        """Where presets are saved."""
+        return self.config / "presets"
+
+    @property
+    def settings_file(self) -> Path:
+        """The user's settings."""
+        return self.config / "config.toml"
+
+
+def find_places(environ: Mapping[str, str] = os.environ, project_presets: Path | None = None) -> Places:
+    """Folders from the environment, else XDG's.
+
+    A simulated machine brings its own state and config folders, so that it never mixes with real records;
+    `SGLTUI_STATE_DIR` and `SGLTUI_CONFIG_DIR` win over both.
+    """
+    simulated = Path(environ[SIMULATED_VARIABLE]) if environ.get(SIMULATED_VARIABLE) else None
+    if simulated is not None:
+        state, config = simulated / "state", simulated / "config"
+    else:
+        dirs = PlatformDirs("sgltui", appauthor=False)
+        state, config = dirs.user_state_path, dirs.user_config_path
+    return Places(
+        state=Path(environ.get(STATE_DIR_VARIABLE) or state),
+        config=Path(environ.get(CONFIG_DIR_VARIABLE) or config),
+        simulated=simulated,
+        project_presets=project_presets,
+    )
+
+
+def find_shipped_presets() -> Path:
+    """The presets that come with the product, from a wheel, an editable install or a checkout.
+
+    The wheel carries them inside the package; an editable install and a checkout have them beside it.
+    """
+    package = Path(str(files("tui")))
+    packaged = package / "shipped_presets"
+    return packaged if packaged.is_dir() else package.parent / "presets"
