@@ -21,10 +21,10 @@ def write_atomic(path: Path, data: bytes, mode: int = 0o600) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        Path(temporary).replace(path)
     except BaseException:
         with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+            Path(temporary).unlink()
         raise
     sync_directory(path.parent)
 
@@ -35,7 +35,7 @@ def point_symlink(link: Path, target: str) -> None:
     with contextlib.suppress(FileNotFoundError):
         temporary.unlink()
     temporary.symlink_to(target)
-    os.replace(temporary, link)
+    temporary.replace(link)
     sync_directory(link.parent)
 
 

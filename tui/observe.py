@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
-from tui.diagnosis.stages import Progress
-from tui.gpu import GpuReading
+from tui.diagnosis.stages import Progress, StageTracker
+from tui.gpu import GpuReader, GpuReading
 from tui.keeper.identity import ProcessIdentity
-from tui.keeper.states import State
+from tui.keeper.states import ALIVE, State
+from tui.launch.records import Recorded, RecordError, list_names, read_newest
+from tui.logs.follow import Follower
+from tui.paths import Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,8 @@ class Instance:
         gpus: uuids of the GPUs it was given.
         members: its processes, as last recorded and still alive.
         memory_bytes: what its members hold on all GPUs, or None when no GPU can be read.
+        uptime_s: since its process was started, while it runs.
+        ended_at: when its end was recorded.
         cause: why it ended, in a few words, when it failed.
     """
 
@@ -40,6 +46,7 @@ class Instance:
     port: int | None
     started_at: datetime | None
     uptime_s: float | None
+    ended_at: datetime | None
     preset: str | None
     sglang_version: str | None
     log_path: Path
@@ -49,8 +56,152 @@ class Instance:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenRecord:
+    """A server whose records can't be read; it is shown, and left alone."""
+
+    name: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """The whole machine at one moment. Equal snapshots look the same on screen."""
 
     gpus: GpuReading
     instances: tuple[Instance, ...]
+    broken: tuple[BrokenRecord, ...] = ()
+
+
+class Observer:
+    """Takes snapshots; keeps what it has read of the logs, so that a look costs only what is new.
+
+    Args:
+        places: whose records.
+        reader: the machine's GPUs.
+    """
+
+    def __init__(self, places: Places, reader: GpuReader) -> None:
+        self._places = places
+        self._reader = reader
+        self._logs: dict[Path, _LogReader] = {}
+
+    def observe(self) -> Snapshot:
+        """Look now."""
+        gpus = self._reader.read()
+        instances: list[Instance] = []
+        broken: list[BrokenRecord] = []
+        for name in list_names(self._places):
+            try:
+                recorded = read_newest(self._places, name)
+            except RecordError as error:
+                broken.append(BrokenRecord(name, str(error)))
+                continue
+            if recorded is not None:
+                instances.append(self._look_at(recorded, gpus))
+        self._forget_logs({instance.log_path for instance in instances})
+        return Snapshot(gpus, tuple(instances), tuple(broken))
+
+    def _look_at(self, recorded: Recorded, gpus: GpuReading) -> Instance:
+        launch, state = recorded.launch, recorded.current_state()
+        members = recorded.living_members()
+        tracker = self._read_log(recorded.files.log, state) if recorded.is_local else None
+        started_at = _parse_time(recorded.state.started_at)
+        return Instance(
+            name=launch.name,
+            launch=launch.launch,
+            state=state,
+            attended=recorded.is_attended,
+            local=recorded.is_local,
+            progress=tracker.progress if tracker is not None else None,
+            pid=recorded.state.server.pid if recorded.state.server is not None and state in ALIVE else None,
+            gpus=tuple(gpu.uuid for gpu in launch.gpus),
+            host=launch.host,
+            port=launch.port,
+            started_at=started_at,
+            uptime_s=_seconds_since(started_at) if state in ALIVE else None,
+            ended_at=_parse_time(recorded.exit.at) if recorded.exit is not None else None,
+            preset=launch.preset,
+            sglang_version=launch.sglang_version,
+            log_path=recorded.files.log,
+            members=members,
+            memory_bytes=_memory_bytes(gpus, members) if members else None,
+            cause=_cause(recorded, state, tracker),
+        )
+
+    def _read_log(self, path: Path, state: State) -> StageTracker | None:
+        """Where the start is, or how it failed; a launch that is ready or was stopped has nothing to tell here."""
+        if state not in {State.STARTING, State.LOADING, State.FAILED, State.LOST}:
+            self._logs.pop(path, None)
+            return None
+        reader = self._logs.setdefault(path, _LogReader(path))
+        return reader.catch_up()
+
+    def _forget_logs(self, kept: set[Path]) -> None:
+        self._logs = {path: reader for path, reader in self._logs.items() if path in kept}
+
+
+class _LogReader:
+    """A stage tracker at the end of a growing log."""
+
+    def __init__(self, path: Path) -> None:
+        self._follower = Follower(path)
+        self._tracker = StageTracker()
+
+    def catch_up(self) -> StageTracker:
+        """Feed what is new."""
+        more = True
+        while more:
+            chunk = self._follower.poll()
+            if chunk.reset:
+                self._tracker = StageTracker()
+            for line in chunk.lines:
+                self._tracker.feed(line.decode(errors="replace"))
+            more = chunk.more
+        if self._follower.partial:
+            self._tracker.feed(self._follower.partial.decode(errors="replace"))
+        return self._tracker
+
+
+def _memory_bytes(gpus: GpuReading, members: Iterable[ProcessIdentity]) -> int | None:
+    """What the members hold on all GPUs; None where the driver names no amounts."""
+    pids = {member.pid for member in members}
+    held = [
+        process.used_bytes
+        for gpu in gpus.gpus
+        for process in gpu.processes
+        if process.pid in pids and process.used_bytes is not None
+    ]
+    if not held and (gpus.problem is not None or not gpus.gpus):
+        return None
+    return sum(held)
+
+
+def _seconds_since(moment: datetime | None) -> float | None:
+    return None if moment is None else (datetime.now(UTC) - moment).total_seconds()
+
+
+def _cause(recorded: Recorded, state: State, tracker: StageTracker | None) -> str | None:
+    """Why it isn't running, in a few words: what its log says, else what its exit says."""
+    if state is State.LOST:
+        return "gone without a trace: its keeper had died before, or the machine was restarted"
+    if state is not State.FAILED:
+        return None
+    if recorded.exit is not None and recorded.exit.cause is not None:
+        return recorded.exit.cause
+    if tracker is not None and tracker.exception is not None:
+        return tracker.exception
+    stage = f" during {tracker.progress.stage}" if tracker is not None else ""
+    return f"{_exit_words(recorded)}{stage}"
+
+
+def _exit_words(recorded: Recorded) -> str:
+    ended = recorded.exit
+    if ended is None or ended.returncode is None:
+        return "ended, and nobody saw how"
+    if ended.signal is not None:
+        return f"ended by {ended.signal}"
+    return f"ended with status {ended.returncode}"
+
+
+def _parse_time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text is not None else None

@@ -7,7 +7,7 @@ import signal
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Optional
+from typing import Any
 
 PROC = Path("/proc")
 # Fields of /proc/PID/stat after the command's closing parenthesis (proc(5) numbers them from 3).
@@ -67,10 +67,10 @@ def boot_id() -> str:
 
 def pid_namespace() -> str:
     """Which pid namespace our pids belong to (`pid:[4026531836]`)."""
-    return os.readlink(PROC / "self/ns/pid")
+    return str((PROC / "self/ns/pid").readlink())
 
 
-def read_stat(pid: int) -> Optional[ProcessStat]:
+def read_stat(pid: int) -> ProcessStat | None:
     """The process's stat fields, or None when there is no such process."""
     try:
         text = (PROC / str(pid) / "stat").read_bytes()
@@ -86,7 +86,7 @@ def read_stat(pid: int) -> Optional[ProcessStat]:
     )
 
 
-def identify(pid: int) -> Optional[ProcessIdentity]:
+def identify(pid: int) -> ProcessIdentity | None:
     """The identity of a living process, or None."""
     stat = read_stat(pid)
     if stat is None or stat.is_dead:
@@ -96,9 +96,7 @@ def identify(pid: int) -> Optional[ProcessIdentity]:
 
 def identity_from_json(value: dict[str, Any]) -> ProcessIdentity:
     """The identity that `as_json` wrote."""
-    return ProcessIdentity(
-        int(value["pid"]), int(value["start_ticks"]), int(value["session"]), str(value["boot_id"])
-    )
+    return ProcessIdentity(int(value["pid"]), int(value["start_ticks"]), int(value["session"]), str(value["boot_id"]))
 
 
 def send_signal(identity: ProcessIdentity, signum: signal.Signals) -> bool:

@@ -1,0 +1,5 @@
+"""Fixtures for every test."""
+
+from __future__ import annotations
+
+pytest_plugins = ["tests.support.nvml", "tests.support.simulated", "tests.support.keeping"]

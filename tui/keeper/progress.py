@@ -1,0 +1,31 @@
+"""The one line of the log that the keeper itself waits for: the server begins to load weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+# Closed by the bracket of SGLang's time stamp, so that an echo of these words isn't taken for it (0.4 to 0.5.23).
+_LOADING = b"] Load weight begin."
+_READ_BYTES = 1 << 20
+
+
+class LoadWatch:
+    """Reads what was appended to a log until the line is seen."""
+
+    def __init__(self, log: Path) -> None:
+        self._log = log
+        self._offset = 0
+        self._tail = b""
+        self._seen = False
+
+    def is_loading(self) -> bool:
+        """The line has been written; costs one read of what is new, and nothing once it was seen."""
+        if not self._seen:
+            with self._log.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read(_READ_BYTES)
+            self._offset += len(data)
+            window = self._tail + data
+            self._seen = _LOADING in window
+            self._tail = window[-len(_LOADING) :]
+        return self._seen

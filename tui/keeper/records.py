@@ -1,0 +1,108 @@
+"""The records of one launch, as its keeper writes them. The layout is described in `LaunchFiles`."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+from tui.atomic import write_atomic
+from tui.keeper.states import State, check_transition
+
+SCHEMA = 1
+
+
+class LaunchFiles:
+    """Where the files of one launch are, inside its own directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.launch = directory / "launch.json"  # what was asked; written once, before the keeper starts
+        self.state = directory / "state.json"  # where it is; replaced by the keeper at each change
+        self.exit = directory / "exit.json"  # how it ended; its presence means that all is over
+        self.events = directory / "events.jsonl"  # every change, one JSON object a line
+        self.log = directory / "server.log"  # the server's own stdout and stderr
+        self.requests = directory / "requests"  # what others ask; files moved in by rename
+        self.lock = directory / "keeper.lock"  # held by whoever acts for this launch
+        self.keeper_log = directory / "keeper.log"  # the keeper's own trouble, normally empty
+
+
+def utc_now() -> str:
+    """Now, as records and the command line write times: ISO 8601, UTC, whole milliseconds."""
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def try_lock(path: Path) -> int | None:
+    """Become the one who acts for a launch: an open descriptor that holds the lock, or None when another does.
+
+    The kernel lets go of it when the holder dies, however it dies.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(fd)
+        return None
+    return fd
+
+
+class LaunchRecords:
+    """The one writer of a launch's state; used by the keeper, or under the lock by who stands in for it."""
+
+    def __init__(self, files: LaunchFiles) -> None:
+        self.files = files
+        self._fields: dict[str, Any] = {"schema": SCHEMA, "state": State.PENDING.value}
+        if files.state.exists():
+            self._fields = json.loads(files.state.read_text())
+
+    @property
+    def state(self) -> State:
+        """The state last written."""
+        return State(self._fields["state"])
+
+    def read(self) -> dict[str, Any]:
+        """The fields last written."""
+        return dict(self._fields)
+
+    def move(self, new: State, **fields: Any) -> None:
+        """Go to another state: the one door for it.
+
+        Raises:
+            IllegalTransitionError: a bug; nothing is written.
+        """
+        old = self.state
+        check_transition(old, new)
+        self.note(state=new.value, since=utc_now(), **fields)
+        self.event("state", old=old.value, new=new.value)
+
+    def note(self, **fields: Any) -> None:
+        """Replace fields of `state.json`, if that changes any."""
+        if any(self._fields.get(name) != value for name, value in fields.items()):
+            self._fields = {**self._fields, **fields}
+            write_atomic(self.files.state, _encode(self._fields))
+
+    def event(self, kind: str, **fields: Any) -> None:
+        """Append one line to `events.jsonl`."""
+        line = _encode({"at": utc_now(), "event": kind, **fields})
+        with self.files.events.open("ab") as file:
+            file.write(line)
+
+    def end(self, state: State, **fields: Any) -> None:
+        """Write how it ended, then the last state: a reader that sees an ended state finds `exit.json`."""
+        check_transition(self.state, state)
+        self._write_exit({"schema": SCHEMA, "state": state.value, "at": utc_now(), **fields})
+        self.move(state)
+
+    def amend_end(self, **fields: Any) -> None:
+        """Add to `exit.json` what was found out after the end."""
+        self._write_exit({**json.loads(self.files.exit.read_text()), **fields})
+
+    def _write_exit(self, document: dict[str, Any]) -> None:
+        write_atomic(self.files.exit, _encode(document))
+
+
+def _encode(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False).encode() + b"\n"

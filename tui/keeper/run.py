@@ -1,0 +1,137 @@
+"""One running launch as its keeper, or who stands in for it, sees it: server, members, records, memory."""
+
+from __future__ import annotations
+
+import os
+import signal
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tui.keeper.gpu_memory import GpuMemoryReading, read_gpu_memory
+from tui.keeper.identity import ProcessIdentity, boot_id, identify, identity_from_json, pid_namespace
+from tui.keeper.members import Members
+from tui.keeper.records import LaunchFiles, LaunchRecords
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a launch was given, from its `launch.json`.
+
+    Attributes:
+        mark: value of the environment mark.
+        gpus: uuids of its GPUs; empty when it runs without.
+        simulated: the simulated machine, or None.
+    """
+
+    mark: str
+    host: str
+    port: int
+    gpus: list[str]
+    simulated: Path | None
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Target:
+        """Read the fields that running and stopping need."""
+        simulated = record.get("simulated")
+        return cls(
+            mark=record["mark"],
+            host=record["host"],
+            port=record["port"],
+            gpus=[gpu["uuid"] for gpu in record["gpus"]],
+            simulated=Path(simulated) if simulated else None,
+        )
+
+
+class Run:
+    """A launch whose server has been started, by us or by an earlier keeper.
+
+    Attributes:
+        exit_status: raw wait status of the server once reaped; None before, and always for a stand-in.
+    """
+
+    def __init__(self, files: LaunchFiles, target: Target, server: ProcessIdentity, *, is_parent: bool) -> None:
+        self.files = files
+        self.target = target
+        self.server = server
+        self.exit_status: int | None = None
+        self.records = LaunchRecords(files)
+        self._is_parent = is_parent
+        recorded = self.records.read().get("members", [])
+        self.members = Members(
+            server,
+            target.mark,
+            _inode(files.log),
+            remembered=[identity_from_json(member) for member in recorded],
+            reaper=os.getpid() if is_parent else None,
+        )
+
+    def reap(self) -> None:
+        """Collect exited children, adopted ones too; remember the server's own status."""
+        while self._is_parent:
+            try:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            if pid == self.server.pid:
+                self.exit_status = status
+
+    def server_is_gone(self) -> bool:
+        """The main process has ended; others of its tree may still run."""
+        self.reap()
+        return not self.server.is_alive()
+
+    def record_members(self) -> None:
+        """Keep the list of members on disk, for whoever must go on without this process."""
+        self.records.note(members=[member.as_json() for member in self.members.alive()])
+
+    def baseline(self) -> dict[str, int]:
+        """Used bytes by GPU before the server was started."""
+        recorded: dict[str, int] = self.records.read().get("gpu_used_at_start") or {}
+        return recorded
+
+    def read_memory(self) -> GpuMemoryReading | None:
+        """GPU memory now, or None where it can't be read. Without GPUs there is nothing to read."""
+        return read_gpu_memory(self.target.simulated) if self.target.gpus else None
+
+
+def describe_exit(status: int | None) -> dict[str, Any]:
+    """`returncode` as Python counts it (negative: the signal) and the signal's name; nulls when nobody saw it."""
+    code = None if status is None else os.waitstatus_to_exitcode(status)
+    name = signal.Signals(-code).name if code is not None and code < 0 else None
+    return {"returncode": code, "signal": name}
+
+
+def own_identity() -> dict[str, Any]:
+    """This process, for the record of who attends a launch."""
+    identity = identify(os.getpid())
+    if identity is None:
+        raise ProcessLookupError("this process isn't in /proc: is /proc mounted for its pid namespace?")
+    return identity.as_json()
+
+
+def this_machine() -> dict[str, str]:
+    """What tells one machine's records from another's in a shared home."""
+    return {
+        "hostname": os.uname().nodename,
+        "machine_id": _machine_id(),
+        "boot_id": boot_id(),
+        "pid_namespace": pid_namespace(),
+    }
+
+
+def _machine_id() -> str:
+    try:
+        return Path("/etc/machine-id").read_text().strip()
+    except OSError:  # containers often have none; the host name has to do
+        return ""
+
+
+def _inode(path: Path) -> Any:
+    try:
+        stat = path.stat()
+    except FileNotFoundError:
+        return None
+    return (stat.st_dev, stat.st_ino)

@@ -1,0 +1,48 @@
+"""The user's settings: `config.toml`. Everything has a default; the file needn't be there."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from tui.paths import Places
+from tui.toml_decode import read_toml
+
+_DAY_S = 24 * 60 * 60
+
+Seconds = Annotated[float, Meta(ge=0, le=_DAY_S, description="a number of seconds, up to a day")]
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """What a user may set once for all presets.
+
+    Attributes:
+        python: the interpreter that runs SGLang, where a preset names none.
+        ascii: draw with ASCII characters only.
+        keep_launches: how many launches of one name are kept; older ones are pruned.
+        port: the first port to try for a new server.
+        grace_s: how long a server may take to end by itself before it is killed, in seconds.
+        release_wait_s: how long to wait for GPU memory to come back after that, in seconds.
+    """
+
+    python: Annotated[str, Meta(min_length=1, description="the path of a Python that has SGLang")] | None = None
+    ascii: Annotated[bool, Meta(description="true or false")] = False
+    keep_launches: Annotated[int, Meta(ge=1, description="a whole number from 1")] = 20
+    port: Annotated[int, Meta(ge=1, le=65535, description="a port from 1 to 65535")] = 30000
+    grace_s: Seconds = 30.0
+    release_wait_s: Seconds = 60.0
+
+
+def load_settings(places: Places) -> Settings:
+    """The settings of a user.
+
+    Raises:
+        TomlError: the file is there and can't be used; says where and why.
+    """
+    try:
+        places.settings_file.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return Settings()
+    return read_toml(places.settings_file).decode(Settings)
