@@ -1,0 +1,44 @@
+"""Reading typed command lines as argparse of each release does."""
+
+from __future__ import annotations
+
+import pytest
+
+from tui.sglang.words import Words, nearest_release
+
+
+@pytest.mark.parametrize("release", ["0.5.6.post2", "0.5.11", "0.5.23"])
+@pytest.mark.parametrize("typed", [["--tp", "2"], ["--tp-size", "2"], ["--tensor-parallel-size=2"], ["--tensor-par", "2"]])
+def test_every_spelling_of_tensor_parallel_size_counts_two_gpus(release: str, typed: list[str]) -> None:
+    assert Words(typed, release).gpu_count() == 2
+
+
+def test_pipeline_stages_multiply_and_data_parallel_replicas_unless_they_share() -> None:
+    assert Words(["--tp", "2", "--pp-size", "2", "--dp", "2"]).gpu_count() == 8
+    assert Words(["--tp", "4", "--dp", "4", "--enable-dp-attention"]).gpu_count() == 4
+    assert Words(["--tp", "16", "--nnodes", "2"]).gpu_count() == 8
+
+
+def test_the_last_one_wins_and_what_sglang_will_refuse_counts_as_not_given() -> None:
+    words = Words(["--port", "1", "--no-such-flag", "9", "--port=31000", "--tp", "two"])
+    assert words.get("--port") == "31000"
+    assert words.gpu_count() == 1
+
+
+def test_an_ambiguous_prefix_means_nothing() -> None:
+    assert not Words(["--p", "31000"]).has("--port")
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("0.5.11", "0.5.11"),
+        ("0.5.14.post1", "0.5.11"),
+        ("0.5.23rc0", "0.5.23"),
+        ("0.6.0.dev12+g1a2b", "0.5.23"),
+        ("0.4.9", "0.5.6.post2"),
+        (None, "0.5.11"),
+    ],
+)
+def test_the_nearest_inventory_is_never_newer_than_the_release_if_that_can_be(version: str | None, expected: str) -> None:
+    assert nearest_release(version) == expected

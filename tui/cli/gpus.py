@@ -1,0 +1,104 @@
+"""`sgltui gpus`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from tui.cli.context import open_context, print_json, print_table
+from tui.errors import ExitCode
+from tui.gpu import GpuProcess, GpuReading, GpuSnapshot
+from tui.observe import Instance
+from tui.units import MIB, format_gib
+
+_HEADER = ("GPU", "NAME", "USED", "TOTAL", "FREE", "UTIL", "TEMP", "POWER")
+
+
+def gpus(options: argparse.Namespace) -> ExitCode:
+    """List the GPUs and who holds their memory; status 1 when none can be read."""
+    snapshot = open_context(options).observer.observe()
+    reading, owners = snapshot.gpus, _owners(snapshot.instances)
+    if options.json:
+        print_json([as_contract(gpu, owners) for gpu in reading.gpus])
+    else:
+        _print(reading, owners)
+    if reading.problem is not None:
+        print(f"sgltui: {reading.problem.what}; {reading.problem.hint}", file=sys.stderr)
+        return ExitCode.FAILED
+    return ExitCode.DONE
+
+
+def as_contract(gpu: GpuSnapshot, owners: dict[int, str]) -> dict[str, Any]:
+    """The fields of the `gpus` contract, in MiB."""
+    memory = gpu.memory
+    return {
+        "index": gpu.index,
+        "uuid": gpu.uuid,
+        "name": gpu.name,
+        "total_mib": memory and _mib(memory.total_bytes),
+        "used_mib": memory and _mib(memory.used_bytes),
+        "free_mib": memory and _mib(memory.free_bytes),
+        "reserved_mib": memory and _mib(memory.reserved_bytes),
+        "utilization_percent": gpu.utilization_percent,
+        "temperature_c": gpu.temperature_c,
+        "power_w": gpu.power_w,
+        "problem": gpu.problem,
+        "processes": [_process(process, owners) for process in gpu.processes],
+    }
+
+
+def _process(process: GpuProcess, owners: dict[int, str]) -> dict[str, Any]:
+    return {
+        "pid": process.pid,
+        "user": process.user,
+        "mib": _mib(process.used_bytes),
+        "command": process.command,
+        "instance": owners.get(process.pid),
+    }
+
+
+def _owners(instances: tuple[Instance, ...]) -> dict[int, str]:
+    return {member.pid: instance.name for instance in instances for member in instance.members}
+
+
+def _mib(size_bytes: int | None) -> int | None:
+    return None if size_bytes is None else size_bytes // MIB
+
+
+def _print(reading: GpuReading, owners: dict[int, str]) -> None:
+    if not reading.gpus:
+        return
+    print_table(_HEADER, (_row(gpu) for gpu in reading.gpus))
+    holders = [
+        (str(gpu.index), str(process.pid), process.user or "?", format_gib(process.used_bytes), _who(process, owners))
+        for gpu in reading.gpus
+        for process in gpu.processes
+    ]
+    if holders:
+        print()
+        print_table(("GPU", "PID", "USER", "GIB", "WHO"), holders)
+
+
+def _row(gpu: GpuSnapshot) -> tuple[str, ...]:
+    memory = gpu.memory
+    if memory is None:
+        return (str(gpu.index), gpu.name, gpu.problem or "-", "-", "-", "-", "-", "-")
+    return (
+        str(gpu.index),
+        gpu.name,
+        format_gib(memory.used_bytes),
+        format_gib(memory.total_bytes),
+        format_gib(memory.free_bytes),
+        _with_unit(gpu.utilization_percent, "%"),
+        _with_unit(gpu.temperature_c, "°C"),
+        _with_unit(None if gpu.power_w is None else round(gpu.power_w), "W"),
+    )
+
+
+def _with_unit(value: int | None, unit: str) -> str:
+    return "-" if value is None else f"{value} {unit}"
+
+
+def _who(process: GpuProcess, owners: dict[int, str]) -> str:
+    return owners.get(process.pid) or process.command or "unknown"

@@ -1,0 +1,34 @@
+"""`sgltui preset list` and `sgltui preset show`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from tui.cli.context import open_context, print_table
+from tui.errors import ExitCode
+from tui.presets import dump_preset, find_preset, load_presets
+
+_HEADER = ("NAME", "MODEL", "EVIDENCE", "DESCRIPTION")
+
+
+def list_presets(options: argparse.Namespace) -> ExitCode:
+    """List all presets; a broken one is told on stderr, gives status 1, and doesn't hide the others."""
+    presets = load_presets(open_context(options).places)
+    rows = [
+        (preset.name, preset.model, preset.evidence.status if preset.evidence else "-", preset.description)
+        for preset in presets.presets
+    ]
+    print_table(_HEADER, rows)
+    for problem in presets.problems:
+        print(f"sgltui: {problem.message}", file=sys.stderr)
+    return ExitCode.FAILED if presets.problems else ExitCode.DONE
+
+
+def show_preset(options: argparse.Namespace) -> ExitCode:
+    """Print a preset as TOML; where it comes from goes to stderr."""
+    preset = find_preset(open_context(options).places, options.preset)
+    print(dump_preset(preset), end="")
+    if preset.path is not None:
+        print(f"sgltui: from {preset.path}", file=sys.stderr)
+    return ExitCode.DONE

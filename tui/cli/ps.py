@@ -1,0 +1,84 @@
+"""`sgltui ps`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from tui.cli.context import open_context, print_json, print_table
+from tui.cli.launch import describe_state
+from tui.errors import ExitCode
+from tui.gpu import GpuReading
+from tui.observe import Instance, Snapshot
+from tui.units import format_duration, format_gib, to_gib
+
+_HEADER = ("NAME", "STATE", "GPU", "PORT", "PID", "GIB", "UP", "LAST WORD")
+_CLEAR = "\x1b[H\x1b[2J"
+
+
+def ps(options: argparse.Namespace) -> ExitCode:
+    """List the newest launch of every server."""
+    context = open_context(options)
+    observer = context.observer
+    while True:
+        snapshot = observer.observe()
+        if options.watch and sys.stdout.isatty():
+            print(_CLEAR, end="")
+        _print(snapshot, as_json=options.json)
+        if not options.watch:
+            return ExitCode.DONE
+        sys.stdout.flush()
+        time.sleep(1)
+
+
+def _print(snapshot: Snapshot, *, as_json: bool) -> None:
+    if as_json:
+        print_json([as_contract(instance) for instance in snapshot.instances])
+    elif snapshot.instances:
+        print_table(_HEADER, (_row(instance, snapshot.gpus) for instance in snapshot.instances))
+    else:
+        print("No servers yet: `sgltui preset list`, then `sgltui launch PRESET`.", file=sys.stderr)
+    for record in snapshot.broken:
+        print(f"sgltui: {record.name}: {record.message}", file=sys.stderr)
+
+
+def as_contract(instance: Instance) -> dict[str, Any]:
+    """The fields of the `ps` contract. Requests and tokens come with live metrics; unknown until then."""
+    return {
+        "name": instance.name,
+        "launch": instance.launch,
+        "state": str(instance.state),
+        "stage": str(instance.progress.stage) if instance.progress else None,
+        "attended": instance.attended,
+        "pid": instance.pid,
+        "gpus": list(instance.gpus),
+        "host": instance.host,
+        "port": instance.port,
+        "uptime_s": None if instance.uptime_s is None else round(instance.uptime_s, 1),
+        "memory_gib": None if instance.memory_bytes is None else to_gib(instance.memory_bytes),
+        "preset": instance.preset,
+        "cause": instance.cause,
+        "requests": {"running": None, "queued": None},
+        "tokens_per_s": None,
+    }
+
+
+def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
+    indices = {gpu.uuid: str(gpu.index) for gpu in gpus.gpus}
+    notes = [] if instance.attended or not instance.members else ["not attended"]
+    if not instance.local:
+        notes.append("another machine's")
+    if instance.cause:
+        notes.append(instance.cause)
+    return (
+        instance.name,
+        describe_state(instance),
+        ",".join(indices.get(uuid, "?") for uuid in instance.gpus) or "-",
+        str(instance.port or "-"),
+        str(instance.pid or "-"),
+        format_gib(instance.memory_bytes),
+        format_duration(instance.uptime_s),
+        "; ".join(notes),
+    )

@@ -1,0 +1,37 @@
+"""`sgltui ui`, the default, and `sgltui demo`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+from tui.cli.context import open_context
+from tui.errors import ExitCode, UsageError
+from tui.gpu.machine_file import ForeignProcess
+from tui.paths import SIMULATED_VARIABLE, find_places
+from tui.simulator.machine import create_machine, default_gpus
+
+
+def ui(options: argparse.Namespace) -> ExitCode:
+    """Open the terminal UI over this machine, or over the one that `SGLTUI_SIMULATED` names."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("the UI needs a terminal", "for scripts there are `sgltui ps --json` and `sgltui logs -f`")
+    context = open_context(options)
+    # Here and nowhere else in the command line: Textual takes 0.2 s to import.
+    from tui.app import run  # noqa: PLC0415 - see above
+    from tui.cli.core import LocalCore  # noqa: PLC0415 - needs the types of tui.app
+
+    ascii_only = getattr(options, "ascii", False) or context.settings.ascii
+    status = run(LocalCore(context), read_only=getattr(options, "read_only", False), ascii_only=ascii_only)
+    return ExitCode(status)
+
+
+def demo(options: argparse.Namespace) -> ExitCode:
+    """Open the UI over a simulated machine of its own; its state is kept apart from real launches."""
+    directory = Path(os.environ.get(SIMULATED_VARIABLE) or find_places().state / "demo")
+    bob = ForeignProcess(gpu=default_gpus()[1].uuid, pid=3321, user="bob", command="python train.py", mib=819)
+    create_machine(directory, foreign=[bob])
+    os.environ[SIMULATED_VARIABLE] = str(directory)
+    return ui(options)

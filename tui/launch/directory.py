@@ -1,0 +1,68 @@
+"""The directory of one launch: made once, named by time and number, pointed at by `current`."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import msgspec
+
+from tui.atomic import point_symlink, write_atomic
+from tui.errors import RefusedError
+from tui.keeper.records import LaunchFiles
+from tui.launch.records import CURRENT, LaunchRecord, Recorded, list_launches, read_launch
+from tui.paths import Places
+
+
+@contextmanager
+def launching(places: Places) -> Iterator[None]:
+    """One launch at a time is checked and recorded, so that two can't choose the same name, port or number."""
+    fd = os.open(places.instances / ".launch.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
+
+
+def next_launch(places: Places, name: str) -> str:
+    """`20261129T171001Z-0007`: sorts by time, then by a number that counts the launches of this name."""
+    earlier = list_launches(places, name)
+    number = int(earlier[-1].rpartition("-")[2]) + 1 if earlier else 1
+    stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+    # A clock set back must not make the new launch sort before the last one.
+    if earlier and stamp < earlier[-1][: len(stamp)]:
+        stamp = earlier[-1][: len(stamp)]
+    return f"{stamp}-{number:04d}"
+
+
+def create_launch(places: Places, record: LaunchRecord) -> LaunchFiles:
+    """Make the directory with what was asked in it, then let `current` point there.
+
+    Raises:
+        RefusedError: it can't be written; nothing has been started.
+    """
+    directory = places.instances / record.name / record.launch
+    try:
+        directory.parent.mkdir(mode=0o700, exist_ok=True)
+        directory.mkdir(mode=0o700)
+        files = LaunchFiles(directory)
+        files.requests.mkdir(mode=0o700)
+        write_atomic(files.launch, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
+        point_symlink(directory.parent / CURRENT, record.launch)
+    except OSError as error:
+        raise RefusedError(
+            f"can't record the launch in {directory}: {error.strerror}",
+            "free some space or fix the permissions; nothing was started",
+        ) from error
+    return files
+
+
+def previous_launch(places: Places, recorded: Recorded) -> Recorded | None:
+    """The launch of the same name before this one, or None."""
+    name = recorded.launch.name
+    earlier = [launch for launch in list_launches(places, name) if launch < recorded.launch.launch]
+    return read_launch(places.instances / name / earlier[-1]) if earlier else None

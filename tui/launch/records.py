@@ -1,0 +1,233 @@
+"""Reading what launches have recorded. Records of any host are read; only this machine's are judged."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from tui.errors import UsageError
+from tui.keeper.identity import ProcessIdentity, boot_id
+from tui.keeper.records import LaunchFiles
+from tui.keeper.run import this_machine
+from tui.keeper.states import ENDED, State
+from tui.paths import Places
+
+_T = TypeVar("_T")
+
+_HAND_OVER_LIMIT = timedelta(seconds=30)  # the launcher itself gives up after 20
+
+CURRENT = "current"
+LAUNCH_NAME = re.compile(r"\d{8}T\d{6}Z-\d{4,}")
+
+
+class Machine(msgspec.Struct, frozen=True):
+    """Which machine wrote a record."""
+
+    hostname: str
+    machine_id: str
+    boot_id: str
+    pid_namespace: str
+
+    @classmethod
+    def this(cls) -> Machine:
+        """The one we run on."""
+        return cls(**this_machine())
+
+    def is_this(self) -> bool:
+        """Recorded here, so that its pids mean something to us; also before the last reboot."""
+        here = Machine.this()
+        same_host = (self.machine_id, self.hostname) == (here.machine_id, here.hostname)
+        return same_host and (self.pid_namespace == here.pid_namespace or self.boot_id != here.boot_id)
+
+
+class GivenGpu(msgspec.Struct, frozen=True):
+    """A GPU that a launch was given."""
+
+    index: int
+    uuid: str
+    name: str
+
+
+class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`launch.json`: what was asked. Secrets stand in it as `***`."""
+
+    name: str
+    launch: str
+    created_at: str
+    argv: list[str]
+    model: str
+    host: str
+    port: int
+    gpus: list[GivenGpu]
+    mark: str
+    machine: Machine
+    cwd: str
+    env: dict[str, str] = {}
+    preset: str | None = None
+    python: str | None = None
+    sglang_version: str | None = None
+    simulated: str | None = None
+    schema: int = 1
+
+
+class StateRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`state.json`: where it is, as its keeper last wrote."""
+
+    state: State = State.PENDING
+    since: str | None = None
+    started_at: str | None = None
+    ready_at: str | None = None
+    keeper: ProcessIdentity | None = None
+    server: ProcessIdentity | None = None
+    members: list[ProcessIdentity] = []
+
+
+class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """`exit.json`: how it ended."""
+
+    state: State
+    at: str
+    asked: bool = False
+    was_ready: bool = False
+    returncode: int | None = None
+    signal: str | None = None
+    cause: str | None = None
+    stop: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The records of one launch.
+
+    Attributes:
+        exit: present when it is over.
+    """
+
+    files: LaunchFiles
+    launch: LaunchRecord
+    state: StateRecord
+    exit: ExitRecord | None
+
+    @property
+    def address(self) -> str:
+        """`NAME/LAUNCH`."""
+        return f"{self.launch.name}/{self.launch.launch}"
+
+    @property
+    def is_attended(self) -> bool:
+        """A live keeper watches it."""
+        return self.state.keeper is not None and self.state.keeper.is_alive()
+
+    @property
+    def is_local(self) -> bool:
+        """Recorded by this machine and pid namespace."""
+        return self.launch.machine.is_this()
+
+    @property
+    def is_over(self) -> bool:
+        """Its end is recorded."""
+        return self.exit is not None or self.state.state in ENDED
+
+    @property
+    def is_running_here(self) -> bool:
+        """Something of it lives on this machine: its keeper, or a member."""
+        return self.is_local and (self.is_attended or bool(self.living_members()))
+
+    def current_state(self) -> State:
+        """The recorded state, corrected by what is seen now: gone without an end on record is `lost`."""
+        if self.exit is not None:
+            return self.exit.state
+        if self.is_over or not self.is_local or self.is_attended:
+            return self.state.state
+        server = self.state.server
+        if server is None:
+            return State.PENDING if self._is_fresh() else State.LOST
+        return self.state.state if server.is_alive() else State.LOST
+
+    def living_members(self) -> tuple[ProcessIdentity, ...]:
+        """Recorded members that still run; empty for another machine's launch."""
+        if not self.is_local or self.launch.machine.boot_id != boot_id():
+            return ()
+        return tuple(member for member in self.state.members if member.is_alive())
+
+    def _is_fresh(self) -> bool:
+        """Its launcher may still be about to hand it to a keeper."""
+        age = datetime.now(UTC) - datetime.fromisoformat(self.launch.created_at)
+        return self.launch.machine.boot_id == boot_id() and age < _HAND_OVER_LIMIT
+
+
+def read_launch(directory: Path) -> Recorded:
+    """Read one launch.
+
+    Raises:
+        RecordError: a record is missing or isn't what it should be.
+    """
+    files = LaunchFiles(directory)
+    launch = _decode(files.launch, LaunchRecord)
+    if launch is None:
+        raise RecordError(f"{files.launch} is missing", "remove the directory if nothing in it is needed")
+    # The end first: a launch that ends between the two reads is then seen as running with an end, not the reverse.
+    exit_record = _decode(files.exit, ExitRecord)
+    state = _decode(files.state, StateRecord) or StateRecord()
+    return Recorded(files, launch, state, exit_record)
+
+
+def list_names(places: Places) -> list[str]:
+    """Names of all servers ever launched here, sorted."""
+    if not places.instances.is_dir():
+        return []
+    return sorted(path.name for path in places.instances.iterdir() if path.is_dir())
+
+
+def list_launches(places: Places, name: str) -> list[str]:
+    """Launches of one name, oldest first."""
+    directory = places.instances / name
+    if not directory.is_dir():
+        return []
+    return sorted(path.name for path in directory.iterdir() if LAUNCH_NAME.fullmatch(path.name))
+
+
+def read_newest(places: Places, name: str) -> Recorded | None:
+    """The newest launch of a name, or None when there is none."""
+    current = places.instances / name / CURRENT
+    return read_launch(current.resolve()) if current.exists() else None
+
+
+def find_launch(places: Places, address: str) -> Recorded:
+    """The launch that `NAME` (its newest) or `NAME/LAUNCH` means.
+
+    Raises:
+        UsageError: there is no such name or launch; the message lists what there is.
+    """
+    name, _, launch = address.partition("/")
+    launches = list_launches(places, name)
+    if not launches:
+        known = ", ".join(list_names(places)) or "none yet"
+        raise UsageError(f"no server named {name!r}", f"known names: {known}")
+    if not launch:
+        return read_newest(places, name) or read_launch(places.instances / name / launches[-1])
+    if launch not in launches:
+        raise UsageError(f"{name!r} has no launch {launch!r}", f"its newest are {', '.join(launches[-3:])}")
+    return read_launch(places.instances / name / launch)
+
+
+class RecordError(UsageError):
+    """A record that can't be read."""
+
+
+def _decode(path: Path, kind: type[_T]) -> _T | None:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise RecordError(f"{path} can't be read: {error.strerror}", "check its owner and permissions") from error
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, msgspec.ValidationError) as error:
+        raise RecordError(f"{path} isn't a record of ours: {error}", "move its directory aside") from error

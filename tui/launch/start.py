@@ -1,0 +1,183 @@
+"""Starting a launch: check, record, and hand it to a keeper of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from tui.errors import SgltuiError
+from tui.gpu import GpuReader, GpuSnapshot
+from tui.keeper.members import MARK_VARIABLE
+from tui.keeper.records import LaunchFiles, utc_now
+from tui.launch import guard
+from tui.launch.directory import create_launch, launching, next_launch
+from tui.launch.records import GivenGpu, LaunchRecord, Machine
+from tui.launch.spec import LaunchSpec
+from tui.paths import Places
+from tui.settings import Settings
+from tui.sglang.command import Command, build_arguments, make_command, split_flag_words
+from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
+from tui.sglang.references import HIDDEN, ResolvedValue, Secret, resolve_environment, resolve_flags
+from tui.sglang.words import Words
+
+DEFAULT_HOST = "127.0.0.1"  # SGLang's own default, 0.5.6 to 0.5.23
+_PACKAGE_PARENT = Path(__file__).parents[2]
+_HAND_OVER_LIMIT_S = 20
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """A launch with its secrets and its typed words read; what is left to decide depends on the machine."""
+
+    spec: LaunchSpec
+    interpreter: Interpreter
+    model: str
+    flags: Mapping[str, ResolvedValue]
+    words: tuple[str, ...]
+    host: str
+    port: int | None
+    environment: Mapping[str, str]
+
+    def command(self, port: int) -> Command:
+        """The server's command line when it listens on `port`."""
+        arguments = build_arguments(self.flags, self.model, self.host, port)
+        return make_command(server_argv(self.interpreter, self.spec.engine.entry, [*arguments, *self.words]))
+
+
+class Launcher:
+    """Launches servers on this machine.
+
+    Args:
+        places: where records go.
+        settings: the user's defaults.
+        reader: the machine's GPUs.
+    """
+
+    def __init__(self, places: Places, settings: Settings, reader: GpuReader) -> None:
+        self._places = places
+        self._settings = settings
+        self._reader = reader
+
+    def launch(self, spec: LaunchSpec) -> str:
+        """Start a server and return its address `NAME/LAUNCH`; its keeper has it from here on.
+
+        Raises:
+            SgltuiError: refused; nothing was started.
+        """
+        guard.check_space(self._places.instances)
+        request = self._read(spec)
+        guard.check_model(request.model)
+        with launching(self._places):
+            guard.check_name(self._places, spec.name)
+            port = guard.choose_port(self._places, request.host, request.port, self._settings.port)
+            command = request.command(port)
+            words = Words(command.argv, request.interpreter.sglang_version)
+            gpus = guard.choose_gpus(self._reader.read(), spec.gpus, words.gpu_count(), _visible_gpus())
+            record = self._record(request, command, gpus, port)
+            files = create_launch(self._places, record)
+        environment = {**os.environ, **request.environment, **_gpu_environment(gpus)}
+        hand_over(files, command, record, environment, words.get("--api-key"))
+        return f"{record.name}/{record.launch}"
+
+    def _read(self, spec: LaunchSpec) -> _Request:
+        typed = split_flag_words(spec.words)
+        flags = resolve_flags(spec.flags)
+        host, port = flags.pop("host", None), flags.pop("port", None)
+        return _Request(
+            spec=spec,
+            interpreter=find_interpreter(
+                spec.engine.python, self._settings.python, self._places.simulated, self._places.settings_file
+            ),
+            model=typed.model or spec.model,
+            flags=flags,
+            words=typed.rest,
+            host=typed.host or spec.host or str(host or DEFAULT_HOST),
+            port=typed.port or spec.port or (port if isinstance(port, int) else None),
+            environment=resolve_environment(spec.env),
+        )
+
+    def _record(self, request: _Request, command: Command, gpus: tuple[GpuSnapshot, ...], port: int) -> LaunchRecord:
+        simulated = self._places.simulated
+        return LaunchRecord(
+            name=request.spec.name,
+            launch=next_launch(self._places, request.spec.name),
+            created_at=utc_now(),
+            argv=list(command.shown),
+            model=request.model,
+            host=request.host,
+            port=port,
+            gpus=[GivenGpu(gpu.index, gpu.uuid, gpu.name) for gpu in gpus],
+            mark=uuid.uuid4().hex,
+            machine=Machine.this(),
+            cwd=str(Path.cwd()),
+            env={name: _shown(value) for name, value in request.environment.items()},
+            preset=request.spec.preset,
+            python=str(request.interpreter.python),
+            sglang_version=request.interpreter.sglang_version,
+            simulated=str(simulated.resolve()) if simulated is not None else None,
+        )
+
+
+def _shown(value: str) -> str:
+    return HIDDEN if isinstance(value, Secret) else value
+
+
+def _visible_gpus() -> str | None:
+    """The user's own limit on GPUs, which an automatic choice respects."""
+    return os.environ.get("CUDA_VISIBLE_DEVICES")
+
+
+def _gpu_environment(gpus: tuple[GpuSnapshot, ...]) -> dict[str, str]:
+    """Make the server see exactly its GPUs, numbered as NVML does (by PCI bus).
+
+    Indices rather than uuids: parts of SGLang read this variable as numbers.
+    """
+    if not gpus:
+        return {}
+    return {
+        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
+        "CUDA_VISIBLE_DEVICES": ",".join(str(gpu.index) for gpu in gpus),
+    }
+
+
+def hand_over(
+    files: LaunchFiles,
+    command: Command,
+    record: LaunchRecord,
+    environment: Mapping[str, str],
+    api_key: str | None,
+) -> None:
+    """Start a keeper for a recorded launch and wait until it has detached itself.
+
+    Raises:
+        SgltuiError: it didn't start.
+    """
+    order = {
+        "argv": command.argv,
+        "environment": {**environment, MARK_VARIABLE: record.mark},
+        "cwd": record.cwd,
+        "api_key": api_key,
+    }
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "tui.keeper", str(files.directory)],
+            input=json.dumps(order).encode(),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env={**os.environ, "PYTHONPATH": str(_PACKAGE_PARENT)},
+            start_new_session=True,
+            timeout=_HAND_OVER_LIMIT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SgltuiError(f"the keeper of {files.directory} didn't start: {error}", "nothing was launched") from error
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        detail = lines[-1] if lines else f"status {done.returncode}"
+        raise SgltuiError(f"the keeper of {files.directory} didn't start: {detail}", "nothing was launched")
