@@ -121,3 +121,20 @@ def send_signal(identity: ProcessIdentity, signum: signal.Signals) -> bool:
     finally:
         os.close(fd)
     return True
+
+
+def this_machine() -> dict[str, str]:
+    """What tells one machine's records from another's in a shared home."""
+    return {
+        "hostname": os.uname().nodename,
+        "machine_id": _machine_id(),
+        "boot_id": boot_id(),
+        "pid_namespace": pid_namespace(),
+    }
+
+
+def _machine_id() -> str:
+    try:
+        return Path("/etc/machine-id").read_text().strip()
+    except OSError:  # containers often have none; the host name has to do
+        return ""

@@ -14,8 +14,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from tui.keeper.files import LaunchFiles
 from tui.keeper.keeper import Keeper, Order
-from tui.keeper.records import LaunchFiles, LaunchRecords, try_lock
+from tui.keeper.records import LaunchRecords, try_lock
 from tui.keeper.run import Target, own_identity
 
 _PR_SET_CHILD_SUBREAPER = 36

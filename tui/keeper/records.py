@@ -1,4 +1,4 @@
-"""The records of one launch, as its keeper writes them. The layout is described in `LaunchFiles`."""
+"""The records of one launch, as its keeper writes them. The layout is in `tui.keeper.files`."""
 
 from __future__ import annotations
 
@@ -10,24 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tui.atomic import write_atomic
+from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State, check_transition
 
 SCHEMA = 1
-
-
-class LaunchFiles:
-    """Where the files of one launch are, inside its own directory."""
-
-    def __init__(self, directory: Path) -> None:
-        self.directory = directory
-        self.launch = directory / "launch.json"  # what was asked; written once, before the keeper starts
-        self.state = directory / "state.json"  # where it is; replaced by the keeper at each change
-        self.exit = directory / "exit.json"  # how it ended; its presence means that all is over
-        self.events = directory / "events.jsonl"  # every change, one JSON object a line
-        self.log = directory / "server.log"  # the server's own stdout and stderr
-        self.requests = directory / "requests"  # what others ask; files moved in by rename
-        self.lock = directory / "keeper.lock"  # held by whoever acts for this launch
-        self.keeper_log = directory / "keeper.log"  # the keeper's own trouble, normally empty
 
 
 def utc_now() -> str:
@@ -87,7 +73,8 @@ class LaunchRecords:
     def event(self, kind: str, **fields: Any) -> None:
         """Append one line to `events.jsonl`."""
         line = _encode({"at": utc_now(), "event": kind, **fields})
-        with self.files.events.open("ab") as file:
+        fd = os.open(self.files.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "ab") as file:
             file.write(line)
 
     def end(self, state: State, **fields: Any) -> None:

@@ -31,8 +31,8 @@ class Release:
         """True: all is back. False: it isn't yet. None: nobody can tell here."""
         if not self.gpus:
             return True
-        if self.before is None or after is None:
-            return None
+        if self.before is None or after is None or not self._has_all(self.before) or not self._has_all(after):
+            return None  # a GPU that can't be read any more proves nothing
         if self.members & set(after.by_process):
             return False
         if not self.members & set(self.before.by_process):
@@ -43,9 +43,12 @@ class Release:
 
     def used_gib(self, reading: GpuMemoryReading | None) -> float | None:
         """What is used on the launch's GPUs, all processes together, GiB."""
-        if reading is None or not self.gpus:
+        if reading is None or not self.gpus or not self._has_all(reading):
             return None
-        return round(sum(reading.used_bytes.get(gpu, 0) for gpu in self.gpus) / _GIB, 2)
+        return round(sum(reading.used_bytes[gpu] for gpu in self.gpus) / _GIB, 2)
+
+    def _has_all(self, reading: GpuMemoryReading) -> bool:
+        return all(gpu in reading.used_bytes for gpu in self.gpus)
 
     def _compare_with_baseline(self, after: GpuMemoryReading) -> bool | None:
         """Where the driver doesn't name our processes, only a GPU as empty as before the launch is a proof."""
@@ -57,4 +60,4 @@ class Release:
 
 def _unowned(reading: GpuMemoryReading, gpu: str) -> int:
     """Bytes in use on `gpu` that no listed process holds."""
-    return reading.used_bytes.get(gpu, 0) - sum(held.get(gpu, 0) for held in reading.by_process.values())
+    return reading.used_bytes[gpu] - sum(held.get(gpu, 0) for held in reading.by_process.values())

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tui.keeper.files import LaunchFiles
 from tui.keeper.gpu_memory import GpuMemoryReading, read_gpu_memory
-from tui.keeper.identity import ProcessIdentity, boot_id, identify, identity_from_json, pid_namespace
+from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
-from tui.keeper.records import LaunchFiles, LaunchRecords
+from tui.keeper.records import LaunchRecords
 
 
 @dataclass(frozen=True)
@@ -110,23 +111,6 @@ def own_identity() -> dict[str, Any]:
     if identity is None:
         raise ProcessLookupError("this process isn't in /proc: is /proc mounted for its pid namespace?")
     return identity.as_json()
-
-
-def this_machine() -> dict[str, str]:
-    """What tells one machine's records from another's in a shared home."""
-    return {
-        "hostname": os.uname().nodename,
-        "machine_id": _machine_id(),
-        "boot_id": boot_id(),
-        "pid_namespace": pid_namespace(),
-    }
-
-
-def _machine_id() -> str:
-    try:
-        return Path("/etc/machine-id").read_text().strip()
-    except OSError:  # containers often have none; the host name has to do
-        return ""
 
 
 def _inode(path: Path) -> Any:

@@ -1,0 +1,20 @@
+"""Where the files of one launch are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+class LaunchFiles:
+    """Where the files of one launch are, inside its own directory."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.launch = directory / "launch.json"  # what was asked; written once, before the keeper starts
+        self.state = directory / "state.json"  # where it is; replaced by the keeper at each change
+        self.exit = directory / "exit.json"  # how it ended; its presence means that all is over
+        self.events = directory / "events.jsonl"  # every change, one JSON object a line
+        self.log = directory / "server.log"  # the server's own stdout and stderr
+        self.requests = directory / "requests"  # what others ask; files moved in by rename
+        self.lock = directory / "keeper.lock"  # held by whoever acts for this launch
+        self.keeper_log = directory / "keeper.log"  # the keeper's own trouble, normally empty
