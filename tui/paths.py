@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
 from platformdirs import PlatformDirs
@@ -72,6 +71,6 @@ def find_shipped_presets() -> Path:
 
     The wheel carries them inside the package; an editable install and a checkout have them beside it.
     """
-    package = Path(str(files("tui")))
+    package = Path(__file__).parent
     packaged = package / "shipped_presets"
     return packaged if packaged.is_dir() else package.parent / "presets"

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import Meta
 
 from tui.paths import Places
-from tui.toml_decode import read_toml
 
 _DAY_S = 24 * 60 * 60
 
@@ -21,7 +20,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     Attributes:
         python: the interpreter that runs SGLang, where a preset names none.
         ascii: draw with ASCII characters only.
-        keep_launches: how many launches of one name are kept; older ones are pruned.
         port: the first port to try for a new server.
         grace_s: how long a server may take to end by itself before it is killed, in seconds.
         release_wait_s: how long to wait for GPU memory to come back after that, in seconds.
@@ -29,7 +27,6 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     python: Annotated[str, Meta(min_length=1, description="the path of a Python that has SGLang")] | None = None
     ascii: Annotated[bool, Meta(description="true or false")] = False
-    keep_launches: Annotated[int, Meta(ge=1, description="a whole number from 1")] = 20
     port: Annotated[int, Meta(ge=1, le=65535, description="a port from 1 to 65535")] = 30000
     grace_s: Seconds = 30.0
     release_wait_s: Seconds = 60.0
@@ -45,4 +42,6 @@ def load_settings(places: Places) -> Settings:
         places.settings_file.lstat()
     except (FileNotFoundError, NotADirectoryError):
         return Settings()
+    from tui.toml_decode import read_toml  # noqa: PLC0415 - most people have no settings, and pay nothing for TOML
+
     return read_toml(places.settings_file).decode(Settings)

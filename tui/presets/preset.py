@@ -1,0 +1,106 @@
+"""What a preset holds, and what each key may be. The descriptions are what error messages say is allowed."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from tui.sglang.interpreter import Entry
+from tui.sglang.references import FlagValue, Reference
+
+_NAME = r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z"
+_LINE = r"\A[^\x00-\x1f\x7f]+\Z"
+_HOST = r"\A[A-Za-z0-9:][A-Za-z0-9.:_-]*\Z"
+_RELEASE = r"\A[0-9][0-9A-Za-z.+-]*\Z"
+
+Text = Annotated[str, Meta(description='a text in "quotes"')]
+Name = Annotated[str, Meta(pattern=_NAME, description="a name of letters, digits, `.`, `_` and `-`, at most 64")]
+Model = Annotated[str, Meta(pattern=_LINE, description='a Hugging Face model id or a folder, in "quotes"')]
+Release = Annotated[str, Meta(pattern=_RELEASE, description='a release of SGLang in "quotes", like "0.5.11"')]
+Python = Annotated[str, Meta(pattern=_LINE, description="the path of a Python that has SGLang")]
+Host = Annotated[str, Meta(pattern=_HOST, description='a host name or address, like "127.0.0.1"')]
+Port = Annotated[int, Meta(ge=1, le=65535, description="a port from 1 to 65535")]
+Day = Annotated[dt.date, Meta(description="a date like 2026-11-29")]
+_Gpu = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern=r"\A(GPU|MIG)-[0-9A-Za-z/-]+\Z")]
+Gpus = Annotated[
+    tuple[_Gpu, ...], Meta(min_length=1, description='a list of GPU indices or uuids, like [0, "GPU-1f…"]')
+]
+
+
+class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One table of a preset."""
+
+
+class Engine(_Table, frozen=True, kw_only=True):
+    """Which SGLang runs it.
+
+    Attributes:
+        python: the interpreter; None: the settings' or the first that has SGLang.
+        sglang: the release it was written for, as its author typed it; None: not said.
+        entry: how the server is started: `python -m sglang.launch_server` or `sglang serve`.
+    """
+
+    python: Python | None = None
+    sglang: Release | None = None
+    entry: Annotated[Entry, Meta(description='"launch_server" or "serve"')] = "launch_server"
+
+
+class LaunchDefaults(_Table, frozen=True, kw_only=True):
+    """What a launch starts from when it isn't told otherwise.
+
+    Attributes:
+        gpus: indices or uuids; None: chosen at launch.
+        port, host: where it listens; None: the settings' first free port, SGLang's own default host.
+        name: of the server; None: the preset's.
+    """
+
+    gpus: Gpus | None = None
+    port: Port | None = None
+    host: Host | None = None
+    name: Name | None = None
+
+
+class Evidence(_Table, frozen=True, kw_only=True):
+    """What is known to work.
+
+    Attributes:
+        status: `verified` on the hardware that is named, or only `computed`.
+        note: in a person's words.
+        gpu, sglang, date: on what, with which release, when.
+    """
+
+    status: Annotated[Literal["computed", "verified"], Meta(description='"computed" or "verified"')]
+    note: Text = ""
+    gpu: Text | None = None
+    sglang: Release | None = None
+    date: Day | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preset:
+    """A launch that is worth keeping.
+
+    Attributes:
+        name: also the name of its file.
+        model: a Hugging Face model id or a folder.
+        flags: SGLang's flags without dashes; True is a switch, a list several words.
+        env: environment variables.
+        evidence: None: nothing is claimed.
+        path: the file it was read from, or None.
+    """
+
+    name: str
+    model: str
+    description: str = ""
+    engine: Engine = field(default_factory=Engine)
+    flags: Mapping[str, FlagValue] = field(default_factory=dict)
+    env: Mapping[str, str | Reference] = field(default_factory=dict)
+    launch: LaunchDefaults = field(default_factory=LaunchDefaults)
+    evidence: Evidence | None = None
+    path: Path | None = field(default=None, compare=False)

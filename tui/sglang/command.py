@@ -1,0 +1,143 @@
+"""The command line of a server: flags as words, and the same words without their secrets for records and screens."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from tui.errors import UsageError
+from tui.sglang.references import HIDDEN, ResolvedValue, Secret, expand_home
+
+# Flags of 0.5.6.post2 to 0.5.23 whose value is a secret.
+SECRET_FLAGS = ("--api-key", "--admin-api-key", "--ssl-keyfile-password")
+# A whole flag that starts one of them, and names a file.
+_NOT_SECRET = frozenset({"--ssl-keyfile"})
+
+# The spellings of what the launch itself decides: argparse takes any prefix that is unique. These are the shortest
+# unique ones in 0.5.6.post2, 0.5.11 and 0.5.23.
+_SHORTEST = {"--model-path": "--model-p", "--host": "--ho", "--port": "--po"}
+_MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command line twice.
+
+    Attributes:
+        argv: what is run; may hold secrets.
+        shown: the same words with `***` for each secret.
+    """
+
+    argv: tuple[str, ...] = field(repr=False)
+    shown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TypedFlags:
+    """Words typed behind `--`, without those that the launch itself decides; None where they weren't typed."""
+
+    model: str | None
+    host: str | None
+    port: int | None
+    rest: tuple[str, ...]
+
+
+def make_command(words: Sequence[str]) -> Command:
+    """A command from the words of its command line; a `Secret` among them stays hidden."""
+    return Command(argv=tuple(str(word) for word in words), shown=tuple(redact(words)))
+
+
+def build_arguments(flags: Mapping[str, ResolvedValue], model: str, host: str | None, port: int) -> list[str]:
+    """The arguments of a server: `--model-path M --port P [--host H] --flag value …`.
+
+    `flags` have SGLang's names without dashes. True is a switch that is given, False one that is left out, a list is
+    several words behind one flag. `~/` in front of a model's folder is expanded.
+    """
+    fixed: dict[str, ResolvedValue] = {"model-path": expand_home(model), "port": port}
+    if host is not None:
+        fixed["host"] = host
+    return [word for name, value in (fixed | dict(flags)).items() for word in _words(f"--{name}", value)]
+
+
+def split_flag_words(words: Sequence[str]) -> TypedFlags:
+    """Take model, host and port out of words typed for SGLang; the rest is passed on as it was typed.
+
+    They are read as argparse reads them: `--port 1`, `--port=1`, unique prefixes, and the last one wins.
+
+    Raises:
+        UsageError: one of the three has no value, or the port isn't one.
+    """
+    taken: dict[str, str] = {}
+    rest: list[str] = []
+    remaining = iter(words)
+    for word in remaining:
+        typed, equals, value = word.partition("=")
+        name = _launch_flag(typed)
+        if name is None:
+            rest.append(word)
+        else:
+            taken[name] = value if equals else _next_value(remaining, typed)
+    port = taken.get("--port")
+    return TypedFlags(
+        taken.get("--model-path"), taken.get("--host"), None if port is None else _read_port(port), tuple(rest)
+    )
+
+
+def is_secret_flag(option: str) -> bool:
+    """Whether an option, as typed (`--api-key`, `--api-k`, `--api-key=…`), takes a secret.
+
+    Any prefix counts: where argparse would find it ambiguous nothing starts, and hiding its value costs nothing.
+    """
+    name = option.partition("=")[0]
+    return len(name) > len("--") and name not in _NOT_SECRET and any(flag.startswith(name) for flag in SECRET_FLAGS)
+
+
+def redact(words: Sequence[str]) -> list[str]:
+    """The words with `***` for each secret: values of secret flags, and every `Secret`."""
+    return [_show(previous, word) for previous, word in pairwise(["", *words])]
+
+
+def _show(previous: str, word: str) -> str:
+    if "=" not in previous and is_secret_flag(previous):
+        return HIDDEN
+    if isinstance(word, Secret):
+        return word.shown
+    name, equals, _ = word.partition("=")
+    return f"{name}={HIDDEN}" if equals and is_secret_flag(name) else word
+
+
+def _words(option: str, value: ResolvedValue) -> list[str]:
+    if isinstance(value, bool):
+        return [option] if value else []
+    if isinstance(value, list):
+        return [option, *(str(item) for item in value)]
+    if str(value).startswith("-"):  # argparse would take it for another option
+        return [_join(option, value)]
+    return [option, value if isinstance(value, str) else str(value)]
+
+
+def _join(option: str, value: str | float) -> str:
+    joined = f"{option}={value!s}"
+    return Secret(joined, shown=f"{option}={value.shown}") if isinstance(value, Secret) else joined
+
+
+def _launch_flag(typed: str) -> str | None:
+    if typed == "--model":
+        return "--model-path"
+    matches = (name for name, shortest in _SHORTEST.items() if name.startswith(typed) and typed.startswith(shortest))
+    return next(matches, None)
+
+
+def _next_value(remaining: Iterator[str], typed: str) -> str:
+    value = next(remaining, None)
+    if value is None or value.startswith("-"):
+        raise UsageError(f"{typed} has no value behind it")
+    return value
+
+
+def _read_port(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,5}", text) or not 1 <= int(text) <= _MAX_PORT:
+        raise UsageError(f"--port is {text!r}, but must be a number from 1 to {_MAX_PORT}")
+    return int(text)
