@@ -6,14 +6,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from tui.diagnosis.stages import Progress, StageTracker
+from tui.diagnosis.progress import Progress
+from tui.errors import SgltuiError
 from tui.gpu import GpuReader, GpuReading
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import ALIVE, State
-from tui.launch.records import Recorded, RecordError, list_names, read_newest
-from tui.logs.follow import Follower
+from tui.launch.records import Recorded, list_names, read_newest
 from tui.paths import Places
+
+if TYPE_CHECKING:
+    from tui.diagnosis.stages import StageTracker
+    from tui.launch.progress import ProgressReader
+
+_TOLD_BY_LOG = frozenset({State.STARTING, State.LOADING, State.FAILED, State.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ class Observer:
     def __init__(self, places: Places, reader: GpuReader) -> None:
         self._places = places
         self._reader = reader
-        self._logs: dict[Path, _LogReader] = {}
+        self._logs: dict[Path, ProgressReader] = {}
 
     def observe(self) -> Snapshot:
         """Look now."""
@@ -93,12 +100,12 @@ class Observer:
         for name in list_names(self._places):
             try:
                 recorded = read_newest(self._places, name)
-            except RecordError as error:
+                if recorded is not None:
+                    instances.append(self._look_at(recorded, gpus))
+            except SgltuiError as error:
                 broken.append(BrokenRecord(name, str(error)))
-                continue
-            if recorded is not None:
-                instances.append(self._look_at(recorded, gpus))
-        self._forget_logs({instance.log_path for instance in instances})
+        for path in self._logs.keys() - {instance.log_path for instance in instances}:
+            self._forget_log(path)
         return Snapshot(gpus, tuple(instances), tuple(broken))
 
     def _look_at(self, recorded: Recorded, gpus: GpuReading) -> Instance:
@@ -130,36 +137,20 @@ class Observer:
 
     def _read_log(self, path: Path, state: State) -> StageTracker | None:
         """Where the start is, or how it failed; a launch that is ready or was stopped has nothing to tell here."""
-        if state not in {State.STARTING, State.LOADING, State.FAILED, State.LOST}:
-            self._logs.pop(path, None)
+        if state not in _TOLD_BY_LOG:
+            self._forget_log(path)
             return None
-        reader = self._logs.setdefault(path, _LogReader(path))
-        return reader.catch_up()
+        if path not in self._logs:
+            # Only now: reading logs takes as long to import as everything else that `ps` needs.
+            from tui.launch.progress import ProgressReader  # noqa: PLC0415 - see above
 
-    def _forget_logs(self, kept: set[Path]) -> None:
-        self._logs = {path: reader for path, reader in self._logs.items() if path in kept}
+            self._logs[path] = ProgressReader(path)
+        return self._logs[path].catch_up()
 
-
-class _LogReader:
-    """A stage tracker at the end of a growing log."""
-
-    def __init__(self, path: Path) -> None:
-        self._follower = Follower(path)
-        self._tracker = StageTracker()
-
-    def catch_up(self) -> StageTracker:
-        """Feed what is new."""
-        more = True
-        while more:
-            chunk = self._follower.poll()
-            if chunk.reset:
-                self._tracker = StageTracker()
-            for line in chunk.lines:
-                self._tracker.feed(line.decode(errors="replace"))
-            more = chunk.more
-        if self._follower.partial:
-            self._tracker.feed(self._follower.partial.decode(errors="replace"))
-        return self._tracker
+    def _forget_log(self, path: Path) -> None:
+        reader = self._logs.pop(path, None)
+        if reader is not None:
+            reader.close()
 
 
 def _memory_bytes(gpus: GpuReading, members: Iterable[ProcessIdentity]) -> int | None:

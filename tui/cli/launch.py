@@ -7,6 +7,7 @@ import sys
 import time
 
 from tui.cli.context import Context, open_context
+from tui.cli.words import describe_state
 from tui.errors import ExitCode, UsageError
 from tui.keeper.states import State
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
@@ -72,12 +73,3 @@ def _tell(instance: Instance, told: str) -> str:
     if words != told:
         print(f"{format_duration(instance.uptime_s):>7}  {words}", file=sys.stderr, flush=True)
     return words
-
-
-def describe_state(instance: Instance) -> str:
-    """State and stage in a few words: `loading: weight load 12/29`."""
-    progress = instance.progress
-    if progress is None or instance.state not in {State.STARTING, State.LOADING}:
-        return str(instance.state)
-    position = f" {progress.done}/{progress.total}" if progress.total else ""
-    return f"{instance.state}: {progress.stage}{position}"

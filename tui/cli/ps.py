@@ -8,7 +8,7 @@ import time
 from typing import Any
 
 from tui.cli.context import open_context, print_json, print_table
-from tui.cli.launch import describe_state
+from tui.cli.words import describe_state
 from tui.errors import ExitCode
 from tui.gpu import GpuReading
 from tui.observe import Instance, Snapshot

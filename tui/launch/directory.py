@@ -12,7 +12,7 @@ import msgspec
 
 from tui.atomic import point_symlink, write_atomic
 from tui.errors import RefusedError
-from tui.keeper.records import LaunchFiles
+from tui.keeper.files import LaunchFiles
 from tui.launch.records import CURRENT, LaunchRecord, Recorded, list_launches, read_launch
 from tui.paths import Places
 

@@ -11,9 +11,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from tui.errors import UsageError
-from tui.keeper.identity import ProcessIdentity, boot_id
-from tui.keeper.records import LaunchFiles
-from tui.keeper.run import this_machine
+from tui.keeper.files import LaunchFiles
+from tui.keeper.identity import ProcessIdentity, boot_id, this_machine
 from tui.keeper.states import ENDED, State
 from tui.paths import Places
 

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from tui.errors import SgltuiError
 from tui.gpu import GpuReader, GpuSnapshot
+from tui.keeper.files import LaunchFiles
 from tui.keeper.members import MARK_VARIABLE
-from tui.keeper.records import LaunchFiles, utc_now
+from tui.keeper.records import utc_now
 from tui.launch import guard
 from tui.launch.directory import create_launch, launching, next_launch
 from tui.launch.records import GivenGpu, LaunchRecord, Machine
@@ -87,18 +88,16 @@ class Launcher:
 
     def _read(self, spec: LaunchSpec) -> _Request:
         typed = split_flag_words(spec.words)
-        flags = resolve_flags(spec.flags)
-        host, port = flags.pop("host", None), flags.pop("port", None)
         return _Request(
             spec=spec,
             interpreter=find_interpreter(
                 spec.engine.python, self._settings.python, self._places.simulated, self._places.settings_file
             ),
             model=typed.model or spec.model,
-            flags=flags,
+            flags=resolve_flags(spec.flags),
             words=typed.rest,
-            host=typed.host or spec.host or str(host or DEFAULT_HOST),
-            port=typed.port or spec.port or (port if isinstance(port, int) else None),
+            host=typed.host or spec.host or DEFAULT_HOST,
+            port=typed.port or spec.port,
             environment=resolve_environment(spec.env),
         )
 
