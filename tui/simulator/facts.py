@@ -1,0 +1,199 @@
+"""What a ready server tells about itself: the bodies of its endpoints, from the release's recording."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from tui.simulator.engine import Engine
+from tui.simulator.release import read_recording
+from tui.simulator.setup import Setup
+from tui.simulator.startup import Outcome
+
+GIB = 1 << 30
+_RESERVED_INPUT = 6  # max_req_input_len is the context length less this
+_LAST_FIELDS = ("version", "frontend")
+_PHASES = ("prefill", "decode", "target_verify", "draft_prefill", "draft_decode", "draft_extend")
+
+
+@dataclass(slots=True)
+class Facts:
+    """One server's bodies. Sizes go out in GiB, as SGLang writes them."""
+
+    setup: Setup
+    outcome: Outcome
+    engine: Engine
+    command: str
+    seconds: float
+    created: int = field(default_factory=lambda: int(time.time()))
+    recording: dict[str, Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.recording = read_recording(self.setup.release)
+
+    @property
+    def context_length(self) -> int:
+        """Longest request, in tokens."""
+        return int(self.setup.args["context_length"] or self.setup.model.context_length)
+
+    def model_info(self) -> dict[str, Any]:
+        """GET /model_info."""
+        args = self.setup.args
+        ours = {
+            "model_path": args["model_path"],
+            "served_model_name": args["served_model_name"],
+            "tokenizer_path": args["tokenizer_path"],
+            "model_type": self.setup.model.model_type,
+            "architectures": [self.setup.model.architecture],
+            "has_image_understanding": self.setup.model.multimodal,
+        }
+        return self._fill("model_info", ours)
+
+    def models(self) -> dict[str, Any]:
+        """GET /v1/models."""
+        name = self.setup.args["served_model_name"]
+        model = {
+            "id": name,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "sglang",
+            "root": name,
+            "parent": None,
+            "max_model_len": self.context_length,
+        }
+        return {"object": "list", "data": [model]}
+
+    def server_info(self) -> dict[str, Any]:
+        """GET /server_info."""
+        ours = {
+            "max_total_num_tokens": self.outcome.pools.tokens,
+            "max_req_input_len": self.context_length - _RESERVED_INPUT,
+            "launch_command": self.command,
+            "startup_time": {**self._startup_time(), "tokenizer_e2e": self.seconds},
+        }
+        told = self._fill("server_info", ours)
+        last: dict[str, Any] = {name: told.pop(name) for name in _LAST_FIELDS if name in told}
+        return {**self.setup.args, **told, "internal_states": [self._internal_state()], **last}
+
+    def get_load(self) -> list[dict[str, Any]]:
+        """GET /get_load, only before 0.5.23."""
+        load = {
+            "dp_rank": None,
+            "num_reqs": len(self.engine.running),
+            "num_waiting_reqs": 0,
+            "num_tokens": self.engine.used_tokens,
+            "num_pending_tokens": 0,
+            "ts_tic": time.monotonic(),
+        }
+        return [load]
+
+    def loads(self) -> dict[str, Any]:
+        """GET /v1/loads, in 0.5.23."""
+        body: dict[str, Any] = dict(self.recording["loads"])
+        body["timestamp"] = datetime.now(UTC).isoformat()
+        body["num_accelerators"] = self.setup.args["tp_size"]
+        body["loads"] = [{**body["loads"][0], **self._load()}]
+        return body
+
+    def metrics(self) -> str:
+        """GET /metrics: the gauges of the recording, with the values that are known here, else 0."""
+        labels = f'engine_type="unified",model_name="{self.setup.args["served_model_name"]}"'
+        ranks = f'{labels},moe_ep_rank="0",pp_rank="0",tp_rank="0"'
+        values = self._gauges()
+        lines = []
+        for name in self.recording["gauges"]:
+            short = name.removeprefix("sglang:")
+            lines += [f"# TYPE {name} gauge", f"{name}{{{ranks}}} {float(values.get(short, 0.0))}"]
+        totals = {
+            "prompt_tokens_total": self.engine.prompt_tokens,
+            "generation_tokens_total": self.engine.generated_tokens,
+            "num_requests_total": self.engine.requests,
+        }
+        for short, value in totals.items():
+            lines += [f"# TYPE sglang:{short} counter", f"sglang:{short}{{{labels}}} {float(value)}"]
+        return "\n".join(lines) + "\n"
+
+    def _fill(self, part: str, ours: dict[str, Any]) -> dict[str, Any]:
+        """A recorded body with what is ours in the place of what was theirs."""
+        recorded: dict[str, Any] = self.recording[part]
+        return {name: ours.get(name, value) for name, value in recorded.items()}
+
+    def _startup_time(self) -> dict[str, Any]:
+        timings = self.outcome.timings
+        times: dict[str, Any] = {
+            name: timings[name] for name in ("load_weight", "kv_cache_allocation", "scheduler_e2e")
+        }
+        return {**times, "cuda_graph": {phase: timings.get(phase, 0.0) for phase in _PHASES}}
+
+    def _internal_state(self) -> dict[str, Any]:
+        requests = self.outcome.pools.max_running_requests
+        ours = {
+            "world_size": self.setup.args["tp_size"],
+            "startup_time": self._startup_time(),
+            "last_gen_throughput": self.engine.last_throughput,
+            "memory_usage": self._memory_usage(),
+            "effective_max_running_requests_per_dp": requests,
+        }
+        omitted = self.recording["internal_state_omits"]
+        args = {name: value for name, value in self.setup.args.items() if name not in omitted}
+        return {**args, "pp_max_micro_batch_size": requests, **self._fill("internal_state", ours)}
+
+    def _memory_usage(self) -> dict[str, Any]:
+        pools, graphs = self.outcome.pools, self.outcome.graph_bytes
+        digits = 2 if self.setup.is_old else 3
+        usage = {
+            "weight": round(self.outcome.weights_bytes / GIB, digits),
+            "kvcache": round(pools.kv_bytes / GIB, digits),
+            "token_capacity": pools.tokens,
+        }
+        if self.setup.is_old:
+            return {**usage, "graph": round(sum(graphs.values()) / GIB, digits)}
+        return {
+            **usage,
+            "startup_available": round(self.outcome.available_bytes / GIB, digits),
+            "token_capacity_swa": None,
+            "graph": {phase: round(graphs.get(phase, 0) / GIB, digits) for phase in _PHASES},
+        }
+
+    def _load(self) -> dict[str, Any]:
+        used, tokens = self.engine.used_tokens, self.outcome.pools.tokens
+        usage = self._memory_usage()
+        return {
+            "timestamp": time.time(),
+            "num_running_reqs": len(self.engine.running),
+            "num_used_tokens": used,
+            "num_total_tokens": used,
+            "max_total_num_tokens": tokens,
+            "max_running_requests": self.outcome.pools.max_running_requests,
+            "token_usage": round(used / tokens, 4),
+            "gen_throughput": self.engine.last_throughput,
+            "memory": {
+                "weight_gb": usage["weight"],
+                "kv_cache_gb": usage["kvcache"],
+                "graph_gb": round(sum(self.outcome.graph_bytes.values()) / GIB, 3),
+                "token_capacity": tokens,
+            },
+        }
+
+    def _gauges(self) -> dict[str, float]:
+        used, tokens = self.engine.used_tokens, self.outcome.pools.tokens
+        return {
+            "num_running_reqs": len(self.engine.running),
+            "num_used_tokens": used,
+            "kv_used_tokens": used,
+            "kv_available_tokens": tokens - used,
+            "token_usage": used / tokens,
+            "full_token_usage": used / tokens,
+            "max_total_num_tokens": tokens,
+            "num_pages": tokens,
+            "page_size": 1,
+            "context_len": self.context_length,
+            "gen_throughput": self.engine.last_throughput if self.engine.running else 0.0,
+            "startup_available_gpu_memory_gb": self.outcome.available_bytes / GIB,
+            "weight_memory_usage_gb": self.outcome.weights_bytes / GIB,
+            "kv_cache_memory_usage_gb": self.outcome.pools.kv_bytes / GIB,
+            "new_token_ratio": 0.7,
+            "is_cuda_graph": float(not self.setup.args["disable_cuda_graph"]),
+        }

@@ -1,0 +1,121 @@
+"""What rank 0 does once it is ready: it generates for the requests that the main process hands it."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+
+from tui.simulator.setup import Context
+
+_TOKENS_PER_S = 60.0
+_MOST_TOKENS_PER_S = 2000.0  # also where simulated time stands still, so that a long request stays one
+_STEP_S = 0.05
+_PREFILL_S = 0.15
+_LOG_INTERVAL = 40  # decode steps between two lines (--decode-log-interval)
+
+
+class DeviceFaultError(Exception):
+    """The GPU failed, on demand."""
+
+
+@dataclass(slots=True)
+class Running:
+    """One request being generated."""
+
+    prompt_tokens: int
+    wanted_tokens: int
+    started: float
+    generated: int = 0
+
+
+class Batch:
+    """The running requests of one server."""
+
+    def __init__(self, context: Context, connection: Connection, capacity: int) -> None:
+        self._connection = connection
+        self._log = context.log
+        self._clock = context.clock
+        self._capacity = capacity
+        self._busy = context.setup.directory / "busy" / str(os.getpid())
+        self._graphs = not context.setup.args["disable_cuda_graph"]
+        self._running: dict[str, Running] = {}
+        self._steps = 0
+        self._logged_at = time.monotonic()
+        speed = _TOKENS_PER_S / self._clock.pace if self._clock.pace > 0 else _MOST_TOKENS_PER_S
+        self._speed = min(speed, _MOST_TOKENS_PER_S)
+
+    def serve(self) -> None:
+        """Serve until the main process is gone.
+
+        Raises:
+            DeviceFaultError: asked to fail.
+        """
+        while True:
+            try:
+                if self._connection.poll(_STEP_S if self._running else None):
+                    self._receive(self._connection.recv())
+            except (EOFError, OSError):
+                return
+            self._advance()
+
+    def _receive(self, message: tuple[str, str, int, int, int]) -> None:
+        kind, rid, prompt_tokens, cached_tokens, wanted_tokens = message
+        if kind == "crash":
+            raise DeviceFaultError("CUDA error: an illegal memory access was encountered")
+        if kind == "abort":
+            self._running.pop(rid, None)
+        else:
+            self._prefill(rid, prompt_tokens, cached_tokens, wanted_tokens)
+        self._mark_busy()
+
+    def _prefill(self, rid: str, prompt_tokens: int, cached_tokens: int, wanted_tokens: int) -> None:
+        started = time.monotonic()
+        running = len(self._running)
+        self._running[rid] = Running(prompt_tokens, wanted_tokens, started)
+        self._mark_busy()
+        self._clock.pause(_PREFILL_S)
+        new_tokens = prompt_tokens - cached_tokens
+        self._log.line(
+            f"Prefill batch, #new-seq: 1, #new-token: {new_tokens}, #cached-token: {cached_tokens}, token usage: "
+            f"{self._usage():.2f}, #running-req: {running}, #queue-req: 0, #pending-token: 0, cuda graph: "
+            f"{self._graphs}, input throughput (token/s): {new_tokens / max(time.monotonic() - started, 1e-3):.2f}"
+        )
+
+    def _advance(self) -> None:
+        """Bring every request to where its generation is by now, and tell the main process."""
+        now = time.monotonic()
+        for rid, request in list(self._running.items()):
+            due = min(int((now - request.started) * self._speed) + 1, request.wanted_tokens)
+            self._steps += due - request.generated
+            request.generated = due
+            done = due >= request.wanted_tokens
+            self._connection.send((rid, due, done))
+            if done:
+                del self._running[rid]
+                self._mark_busy()
+        if self._steps >= _LOG_INTERVAL:
+            self._log_decode(now)
+
+    def _log_decode(self, now: float) -> None:
+        throughput = self._steps / max(now - self._logged_at, 1e-3)
+        self._log.line(
+            f"Decode batch, #running-req: {max(len(self._running), 1)}, #token: {self._tokens()}, token usage: "
+            f"{self._usage():.2f}, cuda graph: {self._graphs}, gen throughput (token/s): {throughput:.2f}, "
+            "#queue-req: 0"
+        )
+        self._steps, self._logged_at = 0, now
+
+    def _tokens(self) -> int:
+        return sum(request.prompt_tokens + request.generated for request in self._running.values())
+
+    def _usage(self) -> float:
+        return min(self._tokens() / self._capacity, 1.0)
+
+    def _mark_busy(self) -> None:
+        """Say to readers of the GPUs whether a request runs."""
+        if self._running:
+            self._busy.touch()
+        else:
+            self._busy.unlink(missing_ok=True)
