@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["tests.support.nvml", "tests.support.simulated", "tests.support.keeping"]
+pytest_plugins = ["tests.support.nvml", "tests.support.simulated", "tests.support.keeping", "tests.support.command_line"]

@@ -10,8 +10,6 @@ import sys
 import threading
 from pathlib import Path
 
-import pytest
-
 from tests.support.keeping import PROGRAMS, Keeping, Kept, is_running
 from tests.support.waiting import wait_until
 from tui.keeper.identity import ProcessIdentity, identify, send_signal
@@ -29,9 +27,7 @@ def start_tree(keeping: Keeping, tmp_path: Path) -> tuple[Kept, list[int]]:
     return kept, list(map(int, pids_file.read_text().split()))
 
 
-def test_stop_leaves_nobody_of_a_tree_that_hides_and_ignores_term(
-    keeping: Keeping, tmp_path: Path, decoy: int
-) -> None:
+def test_stop_leaves_nobody_of_a_tree_that_hides_and_ignores_term(keeping: Keeping, tmp_path: Path, decoy: int) -> None:
     kept, pids = start_tree(keeping, tmp_path)
     report = stop_launch(keeping.places, "server", QUICK)
     assert [pid for pid in pids if is_running(pid)] == []
@@ -148,11 +144,13 @@ def test_ready_needs_our_own_process_on_the_port(keeping: Keeping, unused_tcp_po
 
 
 def test_a_stranger_who_answers_on_the_port_makes_nobody_ready(keeping: Keeping, unused_tcp_port: int) -> None:
-    stranger = subprocess.Popen([sys.executable, str(PROGRAMS / "answer.py"), str(unused_tcp_port)], stdout=subprocess.DEVNULL)
+    stranger = subprocess.Popen(
+        [sys.executable, str(PROGRAMS / "answer.py"), str(unused_tcp_port)], stdout=subprocess.DEVNULL
+    )
     try:
         log = "import time; print('[2026-01-01 00:00:00] Load weight begin.', flush=True)\n"
-        words = "print('The server is fired up and ready to roll!', flush=True); time.sleep(2); print('over')"
-        kept = keeping.launch([sys.executable, "-c", log + words], port=unused_tcp_port)
+        rest = "print('The server is fired up and ready to roll!', flush=True); time.sleep(2); print('over')"
+        kept = keeping.launch([sys.executable, "-c", log + rest], port=unused_tcp_port)
         kept.wait_for("failed")
     finally:
         stranger.kill()
@@ -188,11 +186,10 @@ def test_servers_get_default_signals_and_the_marks_that_survive_setproctitle(kee
     report = (
         "import os, signal;"
         "print([signal.getsignal(s) is signal.SIG_IGN for s in (signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE)],"
-        "os.environ['SPT_NOENV'], os.environ['PYTHONUNBUFFERED'], os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"
+        "os.environ['SPT_NOENV'], os.environ['PYTHONUNBUFFERED'],"
+        "os.getsid(0) == os.getpid(), os.readlink('/proc/self/fd/0'))"
     )
     kept = keeping.launch([sys.executable, "-c", report])
     kept.wait_for("failed")
     # SIGPIPE: Python itself ignores it in every process it starts.
     assert kept.files.log.read_text() == "[False, False, True] 1 1 True /dev/null\n"
-
-

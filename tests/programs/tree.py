@@ -40,10 +40,8 @@ def main() -> None:
     fork_child(writing)
     fork_child(writing, new_session=True)
     fork_child(writing, daemon=True)
-    pids = [os.getpid()]
     with os.fdopen(reading) as lines:
-        for _ in range(3):
-            pids.append(int(lines.readline()))
+        pids = [os.getpid(), *(int(lines.readline()) for _ in range(3))]
         target = Path(sys.argv[1])
         temporary = target.with_suffix(".part")
         temporary.write_text(" ".join(map(str, pids)))

@@ -16,8 +16,9 @@ import msgspec
 import pytest
 
 from tests.support.waiting import wait_until
+from tui.keeper.files import LaunchFiles
 from tui.keeper.identity import read_stat
-from tui.keeper.records import LaunchFiles, utc_now
+from tui.keeper.records import utc_now
 from tui.launch.directory import create_launch, next_launch
 from tui.launch.records import LaunchRecord, Machine, Recorded, read_launch
 from tui.launch.start import hand_over

@@ -8,7 +8,9 @@ from tui.sglang.words import Words, nearest_release
 
 
 @pytest.mark.parametrize("release", ["0.5.6.post2", "0.5.11", "0.5.23"])
-@pytest.mark.parametrize("typed", [["--tp", "2"], ["--tp-size", "2"], ["--tensor-parallel-size=2"], ["--tensor-par", "2"]])
+@pytest.mark.parametrize(
+    "typed", [["--tp", "2"], ["--tp-size", "2"], ["--tensor-parallel-size=2"], ["--tensor-par", "2"]]
+)
 def test_every_spelling_of_tensor_parallel_size_counts_two_gpus(release: str, typed: list[str]) -> None:
     assert Words(typed, release).gpu_count() == 2
 
@@ -40,5 +42,7 @@ def test_an_ambiguous_prefix_means_nothing() -> None:
         (None, "0.5.11"),
     ],
 )
-def test_the_nearest_inventory_is_never_newer_than_the_release_if_that_can_be(version: str | None, expected: str) -> None:
+def test_the_nearest_inventory_is_never_newer_than_the_release_if_that_can_be(
+    version: str | None, expected: str
+) -> None:
     assert nearest_release(version) == expected

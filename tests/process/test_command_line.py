@@ -1,0 +1,292 @@
+"""The whole path through the command line: real processes, a simulated machine, and what scripts rely on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.support.command_line import LIMIT_S, CommandLine
+from tests.support.keeping import is_running
+from tests.support.waiting import wait_until
+
+MODEL = "Qwen/Qwen3-0.6B"
+
+
+def test_launch_ready_log_stop_and_the_memory_is_back(command_line: CommandLine, decoy: int) -> None:
+    done = command_line.run("launch", "--model", MODEL, "--wait")
+    assert done.returncode == 0, done.stderr
+    name, _, launch = done.stdout.strip().partition("/")
+    assert name == "qwen3-0.6b"
+
+    row = command_line.ps(name)
+    assert row["launch"] == launch
+    assert (row["state"], row["attended"], row["host"]) == ("ready", True, "127.0.0.1")
+    assert row["cause"] is None
+    gpus = command_line.json("gpus")
+    held = next(gpu for gpu in gpus if gpu["uuid"] == row["gpus"][0])
+    parts = held["used_mib"] + held["free_mib"] + held["reserved_mib"]
+    assert held["total_mib"] == 97887
+    assert parts == pytest.approx(97887, abs=2), "each is rounded down to whole MiB"
+    assert {process["instance"] for process in held["processes"]} == {name}
+    assert row["memory_gib"] == pytest.approx(held["used_mib"] / 1024, abs=0.01)
+
+    log = command_line.ok("logs", name)
+    assert "The server is fired up and ready to roll!" in log
+    assert log == command_line.launches(name)[0].joinpath("server.log").read_text()
+    assert command_line.ok("logs", name, "-n", "2").splitlines() == log.splitlines()[-2:]
+    assert "Load weight end" in command_line.ok("logs", f"{name}/{launch}", "--grep", "^.*Load weight end")
+
+    [result] = command_line.json("stop", name)["results"]
+    assert result["survivors"] == []
+    assert result["released"] is True
+    assert result["port_free"] is True
+    assert result["memory_before_gib"] == pytest.approx(held["used_mib"] / 1024, abs=0.01)
+    assert result["memory_after_gib"] == 0
+    assert not any(map(is_running, result["stopped"]))
+    assert len(result["stopped"]) == 4, "main, resource tracker, scheduler, detokenizer"
+    assert is_running(decoy)
+    assert command_line.ps(name)["state"] == "stopped"
+    assert all(gpu["processes"] == [] for gpu in command_line.json("gpus"))
+
+
+def test_the_server_outlives_a_closed_terminal_and_a_killed_launcher(command_line: CommandLine) -> None:
+    launcher = subprocess.Popen(
+        command_line.words("launch", "--model", MODEL, "--wait"),
+        env={**command_line.environment, "SGLTUI_SIM": "hang=weight load"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    wait_until(lambda: command_line.launches("qwen3-0.6b"), what="a launch")
+    command_line.wait_for("qwen3-0.6b", "loading")
+    os.killpg(launcher.pid, signal.SIGHUP)
+    launcher.wait(LIMIT_S)
+    row = command_line.ps("qwen3-0.6b")
+    assert row["attended"] is True
+    assert row["state"] == "loading"
+    assert row["stage"] == "weight load"
+    assert is_running(row["pid"])
+
+
+def test_a_preset_is_listed_shown_and_launched_with_its_flags(command_line: CommandLine) -> None:
+    command_line.write_preset(
+        "mine",
+        'model = "Qwen/Qwen3-0.6B"\n[preset]\ndescription = "mine"\n[flags]\nmem-fraction-static = 0.5\ntp-size = 2\n'
+        '[env]\nHF_TOKEN = { env = "MY_TOKEN" }\n',
+    )
+    assert "mine" in command_line.ok("preset", "list")
+    assert "mem-fraction-static = 0.5" in command_line.ok("preset", "show", "mine")
+    command_line.environ["MY_TOKEN"] = "hf_sesame"
+    command_line.ok("launch", "mine", "--name", "two", "--wait", "--", "--enable-metrics")
+    row = command_line.ps("two")
+    assert len(row["gpus"]) == 2
+    assert row["preset"] == "mine"
+    [directory] = command_line.launches("two")
+    argv = directory.joinpath("launch.json").read_text()
+    for words in ('"--mem-fraction-static"', '"0.5"', '"--enable-metrics"', '"--tp-size"'):
+        assert words in argv
+    for path in directory.rglob("*"):
+        if path.is_file():
+            assert b"sesame" not in path.read_bytes(), f"a secret in {path.name}"
+
+
+def test_an_api_key_is_used_for_the_proof_and_kept_out_of_the_records(command_line: CommandLine) -> None:
+    command_line.ok("launch", "--model", MODEL, "--wait", "--", "--api-key", "open-sesame")
+    [directory] = command_line.launches("qwen3-0.6b")
+    for name in ("launch.json", "state.json", "events.jsonl", "keeper.log"):
+        assert b"sesame" not in directory.joinpath(name).read_bytes()
+    assert '"***"' in directory.joinpath("launch.json").read_text()
+
+
+def test_a_failed_launch_tells_its_cause(command_line: CommandLine) -> None:
+    done = command_line.run("launch", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
+    assert done.returncode == 1
+    assert "unrecognized arguments: --no-such-flag 3" in done.stderr
+    row = command_line.ps("qwen3-0.6b")
+    assert row["state"] == "failed"
+    assert "unrecognized arguments" in row["cause"]
+    assert "unrecognized arguments" in command_line.ok("logs", "qwen3-0.6b", "--problems")
+
+
+def test_memory_that_does_not_come_back_is_status_5(command_line: CommandLine) -> None:
+    config = command_line.places.settings_file
+    config.parent.mkdir(parents=True, exist_ok=True)
+    config.write_text("release_wait_s = 0\n")
+    command_line.environ["SGLTUI_SIM"] = "leak"
+    command_line.ok("launch", "--model", MODEL, "--wait")
+    done = command_line.run("stop", "qwen3-0.6b")
+    assert done.returncode == 5
+    assert "NOT ALL OF IT CAME BACK" in done.stdout
+
+
+def test_follow_shows_a_launch_from_its_first_line_to_its_end(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "fail=memory pool"
+    command_line.ok("launch", "--model", MODEL)
+    words = command_line.words("logs", "qwen3-0.6b", "-f", "-n", "100000")
+    shown = subprocess.run(
+        words, env=command_line.environment, stdout=subprocess.PIPE, timeout=LIMIT_S, check=True
+    ).stdout
+    [directory] = command_line.launches("qwen3-0.6b")
+    assert shown == directory.joinpath("server.log").read_bytes()
+
+
+def test_the_earlier_log_is_labelled(command_line: CommandLine) -> None:
+    for flag in ("--first-wrong-flag", "--second-wrong-flag"):
+        command_line.run("launch", "--model", MODEL, "--wait", "--", flag)
+    assert "--second-wrong-flag" in command_line.ok("logs", "qwen3-0.6b")
+    done = command_line.run("logs", "qwen3-0.6b", "--previous")
+    first = command_line.launches("qwen3-0.6b")[0]
+    assert "--first-wrong-flag" in done.stdout
+    assert f"EARLIER launch qwen3-0.6b/{first.name}" in done.stderr
+
+
+def test_stopping_several_tells_each_and_does_not_hide_the_unknown_one(command_line: CommandLine) -> None:
+    for name in ("one", "two"):
+        command_line.ok("launch", "--model", MODEL, "--name", name)
+    done = command_line.run("stop", "one", "nobody", "two", "--grace", "0")
+    assert done.returncode == 2
+    assert "no server named 'nobody'" in done.stderr
+    assert done.stdout.startswith("one: stopped")
+    assert "\ntwo: stopped" in done.stdout
+
+
+# Refused before anything starts -------------------------------------------------------------------------------------
+
+
+def assert_refused(command_line: CommandLine, *arguments: str, says: str, status: int = 1) -> None:
+    done = command_line.run("launch", *arguments)
+    assert done.returncode == status, done
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1, "one line"
+    assert done.stdout == ""
+
+
+def test_a_name_in_use(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "hang=weight load"
+    command_line.ok("launch", "--model", MODEL, "--name", "one")
+    assert_refused(command_line, "--model", MODEL, "--name", "one", says="'one' is already ")
+    assert len(command_line.launches("one")) == 1
+
+
+def test_a_port_somebody_listens_on(command_line: CommandLine) -> None:
+    with socket.socket() as stranger:
+        stranger.bind(("127.0.0.1", 0))
+        stranger.listen()
+        port = stranger.getsockname()[1]
+        assert_refused(command_line, "--model", MODEL, "--port", str(port), says=f"port {port} on 127.0.0.1 is taken")
+        assert_refused(
+            command_line, "--model", MODEL, "--", f"--port={port}", says=f"port {port} on 127.0.0.1 is taken"
+        )
+    assert command_line.launches("qwen3-0.6b") == []
+
+
+def test_a_port_that_another_server_of_ours_will_open_when_it_has_loaded(
+    command_line: CommandLine, unused_tcp_port: int
+) -> None:
+    command_line.environ["SGLTUI_SIM"] = "hang=weight load"
+    command_line.ok("launch", "--model", MODEL, "--name", "one", "--port", str(unused_tcp_port))
+    port = str(unused_tcp_port)
+    assert_refused(command_line, "--model", MODEL, "--name", "two", "--port", port, says=f"port {port} belongs to one")
+
+
+def test_a_gpu_that_is_not_there(command_line: CommandLine) -> None:
+    assert_refused(command_line, "--model", MODEL, "--on", "7", says="there is no GPU 7; this machine has: 0, 1")
+
+
+def test_more_ranks_than_gpus(command_line: CommandLine) -> None:
+    assert_refused(command_line, "--model", MODEL, "--", "--tp", "4", says="need 4 GPUs, and 2 can be used")
+
+
+def test_a_model_path_that_is_missing(command_line: CommandLine) -> None:
+    assert_refused(command_line, "--model", "/no/such/model", says="the model path /no/such/model doesn't exist")
+    assert_refused(command_line, "--model", str(command_line.machine.directory), says="has no config.json")
+
+
+def test_an_unknown_preset_and_a_broken_one(command_line: CommandLine) -> None:
+    path = command_line.write_preset("broken", 'model = "x"\n[launch]\nport = "many"\n')
+    command_line.write_preset("good", 'model = "Qwen/Qwen3-0.6B"\n')
+    assert_refused(command_line, "godo", says="good", status=2)
+    assert_refused(command_line, "broken", says=str(path), status=2)
+    done = command_line.run("preset", "list")
+    assert done.returncode == 1
+    assert "good" in done.stdout
+    assert f"{path}:3: launch.port is 'many'" in done.stderr
+
+
+def test_a_secret_that_is_not_there(command_line: CommandLine) -> None:
+    command_line.write_preset("secret", 'model = "x/y"\n[flags]\napi-key = { env = "NO_SUCH_KEY_HERE" }\n')
+    assert_refused(command_line, "secret", says="NO_SUCH_KEY_HERE, which isn't set")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a small file system")
+def test_a_full_disk(command_line: CommandLine, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    small.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(small)], check=False, capture_output=True
+    )
+    if mounted.returncode != 0:
+        pytest.skip("mounting isn't allowed here")
+    try:
+        command_line.environ["SGLTUI_STATE_DIR"] = str(small)
+        assert_refused(command_line, "--model", MODEL, says=f"the disk of {small}/instances is full")
+    finally:
+        subprocess.run(["umount", str(small)], check=True)
+
+
+def test_no_permission_to_write(command_line: CommandLine, tmp_path: Path) -> None:
+    # A file where the folder should be: refused by the kernel for root too, unlike a mode.
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    command_line.environ["SGLTUI_STATE_DIR"] = str(blocked)
+    assert_refused(command_line, "--model", MODEL, says=f"can't write launches to {blocked}/instances: Not a directory")
+
+
+def test_no_python_with_sglang(command_line: CommandLine) -> None:
+    command_line.machine.python.unlink()
+    assert_refused(command_line, "--model", MODEL, says=f"no Python at {command_line.machine.python}")
+
+
+# Wrong usage --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["launch"], "give either a preset or --model"),
+        (["launch", "x", "--model", "y"], "give either a preset or --model"),
+        (["launch", "--model", "m", "--name", "../x"], "can't be a server's name"),
+        (["launch", "--model", "m", "--on", "first"], "names no GPU"),
+        (["launch", "--model", "m", "--port", "99999"], "is no port"),
+        (["logs", "nobody"], "no server named 'nobody'; known names: none yet"),
+        (["ps", "--", "--tp", "2"], "only `launch` takes flags behind `--`"),
+        (["dance"], "invalid choice: 'dance'"),
+        (["ui"], "the UI needs a terminal"),
+    ],
+)
+def test_wrong_usage_is_status_2_and_says_what_is_right(command_line: CommandLine, words: list[str], says: str) -> None:
+    done = command_line.run(*words)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+def test_nothing_to_list_is_no_failure(command_line: CommandLine) -> None:
+    assert command_line.json("ps") == []
+    assert "No servers yet" in command_line.run("ps").stderr
+
+
+def test_an_interrupted_wait_leaves_the_server_alone(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "hang=weight load"
+    waiting = command_line.start("launch", "--model", MODEL, "--wait")
+    wait_until(lambda: command_line.launches("qwen3-0.6b"), what="a launch")
+    command_line.wait_for("qwen3-0.6b", "loading")
+    waiting.send_signal(signal.SIGINT)
+    _, errors = waiting.communicate(timeout=LIMIT_S)
+    assert waiting.returncode == 130
+    assert "interrupted" in errors
+    assert command_line.ps("qwen3-0.6b")["state"] == "loading"

@@ -1,0 +1,94 @@
+"""The real command line in processes of its own, over a simulated machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.waiting import wait_until
+from tui.errors import SgltuiError
+from tui.keeper.stop import StopRequest
+from tui.launch.records import list_names
+from tui.launch.stop import stop_launch
+from tui.paths import Places
+from tui.simulator.machine import Machine
+
+LIMIT_S = 100
+
+
+@dataclass
+class CommandLine:
+    """`sgltui …` on a simulated machine."""
+
+    machine: Machine
+    environ: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def places(self) -> Places:
+        return Places(self.machine.directory / "state", self.machine.directory / "config", self.machine.directory)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {**self.machine.environ(), **self.environ}
+
+    def words(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "tui", *arguments]
+
+    def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.words(*arguments),
+            env={**self.environment, **(env or {})},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.words(*arguments), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def ok(self, *arguments: str, env: Mapping[str, str] | None = None) -> str:
+        done = self.run(*arguments, env=env)
+        assert done.returncode == 0, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done.stdout
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self.ok(*arguments, "--json"))
+
+    def ps(self, name: str) -> dict[str, Any]:
+        found: list[dict[str, Any]] = [row for row in self.json("ps") if row["name"] == name]
+        assert len(found) == 1, f"{name} in ps"
+        return found[0]
+
+    def wait_for(self, name: str, *states: str) -> None:
+        wait_until(lambda: self.ps(name)["state"] in states, LIMIT_S, f"{name} {states}: {self.ps(name)}")
+
+    def write_preset(self, name: str, text: str) -> Path:
+        path = self.places.user_presets / f"{name}.toml"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def launches(self, name: str) -> list[Path]:
+        directory = self.places.instances / name
+        return sorted(path for path in directory.glob("2*")) if directory.is_dir() else []
+
+
+@pytest.fixture
+def command_line(make_machine: Callable[..., Machine]) -> Iterator[CommandLine]:
+    """The command line on a machine of its own; whatever it launched is ended with the test."""
+    line = CommandLine(make_machine("machine of its own"))
+    yield line
+    for name in list_names(line.places):
+        with suppress(SgltuiError):  # most tests have stopped theirs
+            stop_launch(line.places, name, StopRequest(release_wait_s=0, kill=True))
