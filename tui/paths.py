@@ -47,15 +47,15 @@ class Places:
 
 
 def find_places(environ: Mapping[str, str] = os.environ, project_presets: Path | None = None) -> Places:
-    """Folders from the environment, else XDG's.
+    """Folders from the environment, else a simulated machine's own, else XDG's.
 
-    A simulated machine brings its own state and config folders, so that it never mixes with real records;
-    `SGLTUI_STATE_DIR` and `SGLTUI_CONFIG_DIR` win over both.
+    A simulated machine brings its folders along, so that what is played there doesn't mix with real records.
     """
-    simulated = Path(environ[SIMULATED_VARIABLE]) if environ.get(SIMULATED_VARIABLE) else None
-    if simulated is not None:
+    if environ.get(SIMULATED_VARIABLE):
+        simulated = Path(environ[SIMULATED_VARIABLE]).expanduser()
         state, config = simulated / "state", simulated / "config"
     else:
+        simulated = None
         dirs = PlatformDirs("sgltui", appauthor=False)
         state, config = dirs.user_state_path, dirs.user_config_path
     return Places(

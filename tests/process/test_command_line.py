@@ -6,7 +6,6 @@ import os
 import signal
 import socket
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -224,26 +223,24 @@ def test_a_secret_that_is_not_there(command_line: CommandLine) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a small file system")
-def test_a_full_disk(command_line: CommandLine, tmp_path: Path) -> None:
-    small = tmp_path / "small"
-    small.mkdir()
+def test_a_full_disk(command_line: CommandLine) -> None:
+    small = command_line.places.state
     mounted = subprocess.run(
         ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(small)], check=False, capture_output=True
     )
     if mounted.returncode != 0:
         pytest.skip("mounting isn't allowed here")
     try:
-        command_line.environ["SGLTUI_STATE_DIR"] = str(small)
         assert_refused(command_line, "--model", MODEL, says=f"the disk of {small}/instances is full")
     finally:
         subprocess.run(["umount", str(small)], check=True)
 
 
-def test_no_permission_to_write(command_line: CommandLine, tmp_path: Path) -> None:
+def test_no_permission_to_write(command_line: CommandLine) -> None:
     # A file where the folder should be: refused by the kernel for root too, unlike a mode.
-    blocked = tmp_path / "file"
+    blocked = command_line.places.state
+    blocked.rmdir()
     blocked.write_text("")
-    command_line.environ["SGLTUI_STATE_DIR"] = str(blocked)
     assert_refused(command_line, "--model", MODEL, says=f"can't write launches to {blocked}/instances: Not a directory")
 
 

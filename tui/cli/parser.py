@@ -40,7 +40,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"sgltui {__version__}")
     _add_ui_options(parser)
     parser.set_defaults(run="tui.cli.ui:ui")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    # Only the top parser splits at `--`; with prog given, argparse needn't render a usage text to find it.
+    commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser, prog="sgltui")
     _add_launch(commands)
     _add_ps(commands)
     _add_gpus(commands)
@@ -105,7 +106,7 @@ def _add_stop(commands: _Commands) -> None:
 
 def _add_preset(commands: _Commands) -> None:
     preset = _add(commands, "preset", "tui.cli.preset:list_presets", "list and show presets")
-    actions = preset.add_subparsers(dest="action", metavar="ACTION", required=True)
+    actions = preset.add_subparsers(metavar="ACTION", required=True, prog="sgltui preset")
     for name, run, text in (
         ("list", "tui.cli.preset:list_presets", "all presets, and what is wrong with broken ones"),
         ("show", "tui.cli.preset:show_preset", "one preset as TOML, and where it comes from"),

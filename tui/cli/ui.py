@@ -10,7 +10,7 @@ from pathlib import Path
 from tui.cli.context import open_context
 from tui.errors import ExitCode, UsageError
 from tui.gpu.machine_file import ForeignProcess
-from tui.paths import SIMULATED_VARIABLE, find_places
+from tui.paths import CONFIG_DIR_VARIABLE, SIMULATED_VARIABLE, STATE_DIR_VARIABLE, find_places
 from tui.simulator.machine import create_machine, default_gpus
 
 
@@ -34,4 +34,6 @@ def demo(options: argparse.Namespace) -> ExitCode:
     bob = ForeignProcess(gpu=default_gpus()[1].uuid, pid=3321, user="bob", command="python train.py", mib=819)
     create_machine(directory, foreign=[bob])
     os.environ[SIMULATED_VARIABLE] = str(directory)
+    for variable in (STATE_DIR_VARIABLE, CONFIG_DIR_VARIABLE):  # those are for real launches
+        os.environ.pop(variable, None)
     return ui(options)

@@ -7,7 +7,7 @@ import signal
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 PROC = Path("/proc")
 # Fields of /proc/PID/stat after the command's closing parenthesis (proc(5) numbers them from 3).
@@ -15,8 +15,7 @@ _STATE, _PPID, _SESSION, _START_TICKS = 0, 1, 3, 19
 _DEAD_STATES = (b"Z", b"X", b"x")
 
 
-@dataclass(frozen=True)
-class ProcessStat:
+class ProcessStat(NamedTuple):
     """The few fields of /proc/PID/stat that identity and membership need."""
 
     pid: int

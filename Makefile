@@ -1,0 +1,53 @@
+# make demo   sets itself up in .venv, then opens the UI over simulated GPUs and servers
+# make test   sets itself up in .venv, then runs every check of the project
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types layers pytest screenshots bench clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+# The first Python that is new enough; PYTHON=... on the command line wins.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+CONSTRAINTS := tests/constraints.txt
+PYTEST_FLAGS ?= -n 2
+
+help:
+	@sed -n 's/^# //p' Makefile
+
+demo: $(VENV)/.installed
+	$(BIN)/sgltui demo
+
+test: lint types layers pytest
+
+lint: $(VENV)/.tested
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.tested
+	$(BIN)/mypy
+
+layers: $(VENV)/.tested
+	$(BIN)/lint-imports
+
+pytest: $(VENV)/.tested
+	$(BIN)/pytest $(PYTEST_FLAGS) --cov --cov-report=term:skip-covered
+
+screenshots: $(VENV)/.tested
+	$(BIN)/python screenshots/make.py
+
+bench: $(VENV)/.installed
+	$(BIN)/python bench/startup.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis
+
+$(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt install python3 python3-venv"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "the venv module is missing: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e .
+	@touch $@
+
+$(VENV)/.tested: $(VENV)/.installed
+	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[test]'
+	@touch $@

@@ -1,0 +1,170 @@
+"""Reading records: of this machine, of another in a shared home, from before a reboot, and broken ones."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from tests.support.keeping import is_running
+from tui.errors import RefusedError
+from tui.gpu import GpuReading
+from tui.keeper.identity import ProcessIdentity, identify
+from tui.keeper.records import LaunchRecords, utc_now
+from tui.keeper.states import State
+from tui.keeper.stop import StopRequest
+from tui.launch import guard
+from tui.launch.directory import create_launch, next_launch, previous_launch
+from tui.launch.records import LaunchRecord, Machine, RecordError, find_launch, list_launches, read_newest
+from tui.launch.stop import stop_launch
+from tui.observe import Observer
+from tui.paths import Places
+
+GONE = 2**22 + 5  # above any pid_max
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    places = Places(state=tmp_path / "state", config=tmp_path / "config")
+    places.instances.mkdir(parents=True)
+    return places
+
+
+class NoGpus:
+    def read(self) -> GpuReading:
+        return GpuReading()
+
+    def close(self) -> None: ...
+
+
+def myself() -> ProcessIdentity:
+    """A process that is alive for sure."""
+    identity = identify(os.getpid())
+    assert identity is not None
+    return identity
+
+
+def record(places: Places, name: str = "one", machine: Machine | None = None, **fields: Any) -> LaunchRecords:
+    """A launch on disk; its records are to be written by the test."""
+    launch = LaunchRecord(
+        name=name,
+        launch=next_launch(places, name),
+        created_at=utc_now(),
+        argv=["python"],
+        model="m",
+        host="127.0.0.1",
+        port=31000,
+        gpus=[],
+        mark="no such mark",
+        machine=machine or Machine.this(),
+        cwd="/",
+    )
+    return LaunchRecords(create_launch(places, msgspec.structs.replace(launch, **fields)))
+
+
+def run_as(records: LaunchRecords, server: ProcessIdentity, state: State = State.READY) -> None:
+    """Write the states of a launch whose server is `server` and that nobody attends."""
+    records.move(State.STARTING, server=server.as_json(), members=[server.as_json()], started_at=utc_now())
+    if state is not State.STARTING:
+        records.move(State.LOADING)
+        records.move(state)
+
+
+def other_machine(**fields: str) -> Machine:
+    return msgspec.structs.replace(Machine.this(), **fields)
+
+
+def only_instance(places: Places) -> Any:
+    [instance] = Observer(places, NoGpus()).observe().instances
+    return instance
+
+
+def test_a_running_server_without_a_keeper_is_shown_as_not_attended(places: Places) -> None:
+    run_as(record(places), myself())
+    instance = only_instance(places)
+    assert (instance.state, instance.attended, instance.local) == (State.READY, False, True)
+    assert instance.pid == os.getpid()
+
+
+def test_a_server_that_went_with_its_keeper_is_lost(places: Places) -> None:
+    me = myself()
+    run_as(record(places), ProcessIdentity(GONE, 1, GONE, me.boot_id))
+    instance = only_instance(places)
+    assert instance.state is State.LOST
+    assert instance.pid is None
+    assert "gone without a trace" in instance.cause
+
+
+def test_a_reboot_turns_the_records_of_this_host_into_the_past(places: Places) -> None:
+    me = myself()
+    before = other_machine(boot_id="the boot before", pid_namespace="pid:[1]")
+    run_as(record(places, machine=before), ProcessIdentity(me.pid, me.start_ticks, me.session, "the boot before"))
+    instance = only_instance(places)
+    assert (instance.state, instance.local, instance.members) == (State.LOST, True, ())
+
+
+@pytest.mark.parametrize("other", [{"hostname": "gpu-box-9"}, {"pid_namespace": "pid:[1]"}, {"machine_id": "f" * 32}])
+def test_what_another_machine_records_is_shown_and_left_alone(places: Places, other: dict[str, str]) -> None:
+    # The same pid and start time as ours: pure chance on another host, and no reason to signal anybody here.
+    run_as(record(places, machine=other_machine(**other)), myself())
+    instance = only_instance(places)
+    assert (instance.state, instance.local, instance.members) == (State.READY, False, ())
+    with pytest.raises(RefusedError, match="not here"):
+        stop_launch(places, "one", StopRequest(release_wait_s=0))
+    with pytest.raises(RefusedError, match="shares this state folder"):
+        guard.check_name(places, "one")
+    assert is_running(os.getpid())
+
+
+def test_a_launch_that_no_keeper_ever_took_is_pending_and_then_lost(places: Places) -> None:
+    record(places, "fresh")
+    record(places, "old", created_at="2026-01-01T00:00:00.000Z")
+    states = {one.name: one.state for one in Observer(places, NoGpus()).observe().instances}
+    assert states == {"fresh": State.PENDING, "old": State.LOST}
+    guard.check_name(places, "old")
+
+
+@pytest.mark.parametrize(
+    ("name", "rubbish"), [("launch.json", b""), ("launch.json", b"[1]"), ("state.json", b'{"state": "dancing"}')]
+)
+def test_a_broken_record_is_told_and_hides_nobody(places: Places, name: str, rubbish: bytes) -> None:
+    records = record(places, "broken")
+    run_as(record(places, "whole"), myself())
+    (records.files.directory / name).write_bytes(rubbish)
+    snapshot = Observer(places, NoGpus()).observe()
+    assert [one.name for one in snapshot.instances] == ["whole"]
+    [broken] = snapshot.broken
+    assert broken.name == "broken"
+    assert str(records.files.directory / name) in broken.message
+    with pytest.raises(RecordError):
+        find_launch(places, "broken")
+
+
+def test_what_a_later_version_adds_to_a_record_is_no_reason_to_refuse_it(places: Places) -> None:
+    records = record(places)
+    run_as(records, myself())
+    records.note(invented_later={"a": 1})
+    assert only_instance(places).state is State.READY
+
+
+def test_launches_are_numbered_in_order_also_when_the_clock_is_set_back(places: Places) -> None:
+    (places.instances / "one" / "29991231T235959Z-0009").mkdir(parents=True)
+    assert next_launch(places, "one") == "29991231T235959Z-0010"
+    assert next_launch(places, "two").endswith("-0001")
+
+
+def test_the_newest_launch_is_what_a_name_means_and_the_earlier_ones_can_be_named(places: Places) -> None:
+    first, second = record(places), record(places)
+    launches = list_launches(places, "one")
+    assert len(launches) == 2
+    newest = read_newest(places, "one")
+    assert newest is not None
+    assert newest.files.directory == second.files.directory
+    assert find_launch(places, f"one/{launches[0]}").files.directory == first.files.directory
+    earlier = previous_launch(places, newest)
+    assert earlier is not None
+    assert earlier.files.directory == first.files.directory
+    assert previous_launch(places, earlier) is None
