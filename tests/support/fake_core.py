@@ -1,0 +1,216 @@
+"""A core made of hand-written values, for tests of the screen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tui.app.core import LaunchRequest, StopOutcome
+from tui.diagnosis.progress import Progress, Stage
+from tui.errors import SgltuiError
+from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
+from tui.keeper.identity import ProcessIdentity
+from tui.keeper.states import State
+from tui.observe import Instance, Snapshot
+from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
+from tui.units import GIB, MIB
+
+NAME_6000 = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
+TOTAL_6000_BYTES = 97887 * MIB  # what NVML says of that GPU
+EMPTY = Snapshot(GpuReading(), ())
+
+
+def identity(pid: int) -> ProcessIdentity:
+    """A process that never ran."""
+    return ProcessIdentity(pid, start_ticks=pid, session=pid, boot_id="boot")
+
+
+def gpu(
+    index: int,
+    processes: Sequence[GpuProcess] = (),
+    *,
+    name: str = NAME_6000,
+    total_bytes: int = TOTAL_6000_BYTES,
+    reserved_bytes: int = 614 * MIB,
+    utilization_percent: int | None = 3,
+    temperature_c: int | None = 44,
+    power_w: float | None = 88.0,
+) -> GpuSnapshot:
+    """A GPU whose used memory is exactly what its processes hold."""
+    used = sum(process.used_bytes or 0 for process in processes)
+    memory = GpuMemory(total_bytes, used, total_bytes - used - reserved_bytes, reserved_bytes)
+    return GpuSnapshot(index, uuid(index), name, memory, utilization_percent, temperature_c, power_w, tuple(processes))
+
+
+def uuid(index: int) -> str:
+    """The uuid of a made-up GPU."""
+    return f"GPU-{index:08d}"
+
+
+def holding(pid: int, gib: float, user: str = "me", command: str = "sglang::scheduler") -> GpuProcess:
+    """A process that holds so many GiB."""
+    return GpuProcess(pid, round(gib * GIB), user, command)
+
+
+def instance(name: str, state: State, **changes: object) -> Instance:
+    """A server of this machine on GPU 0, port 30000; `changes` are fields of `Instance`."""
+    base = Instance(
+        name=name,
+        launch="20261129T171001Z-0007",
+        state=state,
+        attended=True,
+        local=True,
+        progress=None,
+        pid=4211,
+        gpus=(uuid(0),),
+        host="gpu-box-7",
+        port=30000,
+        started_at=datetime(2026, 11, 29, 17, 10, 1, tzinfo=UTC),
+        uptime_s=None,
+        ended_at=None,
+        preset=name,
+        sglang_version="0.5.11",
+        log_path=Path("/nonexistent") / name / "server.log",
+        members=(),
+        memory_bytes=None,
+        cause=None,
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]  # field names are checked by replace itself
+
+
+def story(log_folder: Path) -> Snapshot:
+    """The machine of the mock-up: one server ready, one loading, one failed, and a neighbour's process."""
+    gpus = GpuReading(
+        gpus=(
+            gpu(
+                0,
+                [holding(4211, 71.8), GpuProcess(3321, 820 * MIB, "bob", "/usr/bin/python3 train.py")],
+                utilization_percent=97,
+                temperature_c=71,
+                power_w=512.4,
+            ),
+            gpu(1, [holding(5120, 18.0)]),
+        ),
+        driver="580.159",
+    )
+    return Snapshot(
+        gpus,
+        (
+            instance(
+                "qwen36-mtp",
+                State.READY,
+                uptime_s=2 * 3600.0,
+                members=(identity(4211),),
+                memory_bytes=round(71.8 * GIB),
+                log_path=log_folder / "qwen36-mtp.log",
+            ),
+            instance(
+                "llama8b",
+                State.LOADING,
+                launch="20261129T191001Z-0001",
+                progress=Progress(Stage.WEIGHT_LOAD, 12, 29),
+                pid=5120,
+                gpus=(uuid(1),),
+                port=30001,
+                uptime_s=41.0,
+                members=(identity(5120),),
+                memory_bytes=18 * GIB,
+                log_path=log_folder / "llama8b.log",
+            ),
+            instance(
+                "qwen36-512",
+                State.FAILED,
+                launch="20261129T161001Z-0003",
+                progress=Progress(Stage.MEMORY_POOL),
+                pid=None,
+                cause="512 requests need 294 GiB of state, the pool has 38",
+                log_path=log_folder / "qwen36-512.log",
+            ),
+        ),
+    )
+
+
+def preset(name: str = "qwen36-mtp", **changes: object) -> Preset:
+    """A preset as the launch form shows it; `changes` are fields of `Preset`."""
+    base = Preset(
+        name=name,
+        model="Qwen/Qwen3.6-27B",
+        description="27B hybrid with MTP on one 96 GB GPU",
+        flags={"mem-fraction-static": 0.8, "max-running-requests": 8, "trust-remote-code": True},
+        launch=LaunchDefaults(gpus=(0,), port=30000),
+        evidence=Evidence(status="verified", note="173k tokens, 8 requests"),
+    )
+    return replace(base, **changes)  # type: ignore[arg-type]  # field names are checked by replace itself
+
+
+class FakeCore:
+    """Answers what it was given and remembers what it was asked.
+
+    Attributes:
+        now: the next snapshot, or the error that looking raises.
+        refusal: what `launch` and `stop` raise, if anything.
+        gate: `launch` and `stop` wait for it, so that a test can look at the screen meanwhile; it starts open.
+        look_gate: `snapshot` waits for it; it starts open.
+        asked, looks: how often `snapshot` was called, and came back.
+        on_launch: called with the request, to change `now`.
+    """
+
+    def __init__(
+        self,
+        now: Snapshot | Exception = EMPTY,
+        presets: Iterable[Preset] = (),
+        problems: Iterable[PresetProblem] = (),
+    ) -> None:
+        self.now = now
+        self.refusal: Exception | None = None
+        self.gate = threading.Event()
+        self.gate.set()
+        self.look_gate = threading.Event()
+        self.look_gate.set()
+        self.asked = self.looks = 0
+        self.on_launch: Callable[[LaunchRequest], None] = lambda _request: None
+        self.launches: list[LaunchRequest] = []
+        self.stops: list[tuple[str, bool]] = []
+        self.outcome: StopOutcome | None = None
+        self.closed = False
+        self._presets = tuple(presets)
+        self._problems = tuple(problems)
+
+    def snapshot(self) -> Snapshot:
+        """What is set as `now`."""
+        self.asked += 1
+        self.look_gate.wait(timeout=30)
+        self.looks += 1
+        if isinstance(self.now, Exception):
+            raise self.now
+        return self.now
+
+    def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
+        """What it was made with."""
+        return self._presets, self._problems
+
+    def launch(self, request: LaunchRequest) -> str:
+        """Remember the request; refuse it if told to."""
+        self.launches.append(request)
+        self._wait()
+        self.on_launch(request)
+        return f"{request.name or request.preset}/20261129T200000Z-0001"
+
+    def stop(self, name: str, *, kill: bool) -> StopOutcome:
+        """Remember the request; refuse it if told to."""
+        self.stops.append((name, kill))
+        self._wait()
+        return self.outcome or StopOutcome(name, (), True, round(71.8 * GIB), 0, 6.2)
+
+    def close(self) -> None:
+        """Remember that it was closed."""
+        self.closed = True
+
+    def _wait(self) -> None:
+        if not self.gate.wait(timeout=30):
+            raise SgltuiError("the test never opened the gate")
+        if self.refusal is not None:
+            raise self.refusal

@@ -1,0 +1,103 @@
+"""The only place where threads meet the event loop: one sampler, and one short-lived thread an action.
+
+Both are daemon threads of our own. Threads of an executor (what Textual's thread workers use) are waited for
+when the loop closes, so a driver that hangs, or a stop that drains for minutes, would keep the shell prompt
+away after `q`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from textual.message import Message
+
+from tui.app.messages import SnapshotFailed, SnapshotTaken
+from tui.app.notices import Trouble, trouble_of
+from tui.observe import Snapshot
+
+_PERIOD_S = 1.0
+_JOIN_S = 1.0
+_STALLED_AFTER_S = 5.0
+
+T = TypeVar("T")
+
+
+class Sampler:
+    """Looks at the machine once a second, or at once when asked, and posts only what differs from the last time.
+
+    Args:
+        look: may block, may raise.
+        post: thread-safe; takes one message.
+    """
+
+    def __init__(self, look: Callable[[], Snapshot], post: Callable[[Message], object]) -> None:
+        self._look = look
+        self._post = post
+        self._wanted = threading.Event()
+        self._ended = threading.Event()
+        self._looking_since: float | None = None
+        self._thread = threading.Thread(target=self._run, name="gpu-sampler", daemon=True)
+
+    def start(self) -> None:
+        """Start looking."""
+        self._thread.start()
+
+    def look_now(self) -> None:
+        """Don't wait for the next second."""
+        self._wanted.set()
+
+    @property
+    def is_stalled(self) -> bool:
+        """The look under way takes so long that the reader must hang."""
+        since = self._looking_since
+        return since is not None and time.monotonic() - since > _STALLED_AFTER_S
+
+    def stop(self) -> bool:
+        """End; a reading under way is waited for a moment. False when the reader hangs."""
+        self._ended.set()
+        self._wanted.set()
+        self._thread.join(_JOIN_S)
+        return not self._thread.is_alive()
+
+    def _run(self) -> None:
+        last: Snapshot | Trouble | None = None
+        while not self._ended.is_set():
+            self._wanted.clear()
+            self._looking_since = time.monotonic()
+            news = self._take()
+            self._looking_since = None
+            if news != last:
+                self._post(SnapshotFailed(news) if isinstance(news, Trouble) else SnapshotTaken(news))
+                last = news
+            self._wanted.wait(_PERIOD_S)
+
+    def _take(self) -> Snapshot | Trouble:
+        try:
+            return self._look()
+        except Exception as error:  # noqa: BLE001 whatever a reading raises must be seen, and must not end the sampling
+            return trouble_of(error)
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """Await a blocking call that runs in a thread of its own; what it raises is raised here."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def settle(setter: Callable[[Any], None], value: object) -> None:
+        if not future.done():  # cancelled: the app is leaving
+            setter(value)
+
+    def body() -> None:
+        try:
+            outcome: tuple[Callable[[Any], None], object] = (future.set_result, call())
+        except Exception as error:  # noqa: BLE001 carried over to the one who awaits
+            outcome = (future.set_exception, error)
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(settle, *outcome)
+
+    threading.Thread(target=body, name="action", daemon=True).start()
+    return await future

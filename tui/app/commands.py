@@ -1,0 +1,246 @@
+"""What a person can do, each declared once: keys, footer, palette, help and availability come from here."""
+
+from __future__ import annotations
+
+from textual.binding import Binding
+
+from tui.app.command import Command, Situation
+from tui.keeper.states import ALIVE, State
+from tui.observe import Instance
+
+_NO_SERVER = "no server is selected"
+
+
+class Launch(Command):
+    """Launch a server from a preset."""
+
+    keys = ("a",)
+    label = "launch"
+    action = "launch"
+    footer = 1
+    changes = True
+
+
+class Stop(Command):
+    """Stop the selected server; asks first."""
+
+    keys = ("x", "f9")
+    label = "stop"
+    action = "stop"
+    footer = 2
+    changes = True
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Only a living server of this machine can be stopped, and once is enough."""
+        if (why := _not_ours_to_end(situation.selected)) is not None:
+            return why
+        one = situation.selected
+        if one is not None and (one.state is State.STOPPING or one.name in situation.stopping):
+            return f"{one.name} is already stopping; X kills it"
+        return None
+
+
+class Kill(Command):
+    """Kill the selected server at once; asks twice."""
+
+    keys = ("X",)
+    label = "kill"
+    action = "kill"
+    footer = 8
+    changes = True
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Only a living server of this machine can be killed."""
+        return _not_ours_to_end(situation.selected)
+
+
+class ShowLog(Command):
+    """Show the log alone, or everything again."""
+
+    keys = ("l", "enter")
+    label = "log"
+    action = "show_log"
+    footer = 5
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """A log is somebody's."""
+        return _NO_SERVER if situation.selected is None else None
+
+
+class Follow(Command):
+    """Follow the end of the log, or stay."""
+
+    keys = ("F",)
+    label = "follow"
+    action = "follow"
+    footer = 7
+
+
+class Zoom(Command):
+    """Show the focused panel alone, or everything again."""
+
+    keys = ("z",)
+    label = "zoom"
+    action = "zoom"
+    footer = 6
+
+
+class FocusGpus(Command):
+    """Go to the GPUs."""
+
+    keys = ("1",)
+    label = "GPUs"
+    action = "focus_panel('gpus')"
+
+
+class FocusServers(Command):
+    """Go to the servers."""
+
+    keys = ("2",)
+    label = "servers"
+    action = "focus_panel('servers')"
+
+
+class FocusLog(Command):
+    """Go to the log."""
+
+    keys = ("3",)
+    label = "log panel"
+    action = "focus_panel('log')"
+
+
+class NextPanel(Command):
+    """Go to the next panel; Shift-Tab goes back."""
+
+    keys = ("tab",)
+    label = "next panel"
+    action = "app.focus_next"
+    palette = False
+
+
+class Down(Command):
+    """Down one line."""
+
+    keys = ("j", "down")
+    label = "down"
+    action = "move('down')"
+    palette = False
+
+
+class Up(Command):
+    """Up one line."""
+
+    keys = ("k", "up")
+    label = "up"
+    action = "move('up')"
+    palette = False
+
+
+class Top(Command):
+    """Go to the first line."""
+
+    keys = ("g", "home")
+    label = "top"
+    action = "move('top')"
+    palette = False
+
+
+class Bottom(Command):
+    """Go to the last line; in the log, follow it."""
+
+    keys = ("G", "end")
+    label = "bottom"
+    action = "move('bottom')"
+    palette = False
+
+
+class Back(Command):
+    """Show everything again; else clear the messages below."""
+
+    keys = ("escape",)
+    label = "back"
+    action = "back"
+    palette = False
+
+
+class Palette(Command):
+    """Find a command by its name."""
+
+    keys = (":", "ctrl+p")
+    label = "palette"
+    action = "app.command_palette"
+    palette = False
+
+
+class Theme(Command):
+    """Choose the colours."""
+
+    keys = ()
+    label = "theme"
+    action = "app.change_theme"
+
+
+class Help(Command):
+    """Show the keys and what the signs mean."""
+
+    keys = ("?", "f1")
+    label = "help"
+    action = "help"
+    footer = 3
+
+
+class Quit(Command):
+    """Leave; servers go on running."""
+
+    keys = ("q", "f10")
+    label = "quit"
+    action = "app.quit"
+    footer = 4
+
+
+COMMANDS: tuple[type[Command], ...] = (
+    Launch,
+    Stop,
+    Kill,
+    ShowLog,
+    Follow,
+    Zoom,
+    NextPanel,
+    FocusGpus,
+    FocusServers,
+    FocusLog,
+    Down,
+    Up,
+    Top,
+    Bottom,
+    Back,
+    Palette,
+    Theme,
+    Help,
+    Quit,
+)
+
+_BY_ACTION = {command.action.partition("(")[0]: command for command in COMMANDS}
+
+
+def all_bindings() -> list[Binding]:
+    """Bindings of every command."""
+    return [binding for command in COMMANDS for binding in command.bindings()]
+
+
+def command_of(action: str) -> type[Command] | None:
+    """The command behind an action's bare name."""
+    return _BY_ACTION.get(action)
+
+
+def _not_ours_to_end(selected: Instance | None) -> str | None:
+    if selected is None:
+        return _NO_SERVER
+    if not selected.local:
+        return f"{selected.name} runs on {selected.host}; end it there"
+    if selected.state not in ALIVE and not selected.members:
+        return f"{selected.name} has ended already"
+    return None

@@ -1,0 +1,83 @@
+"""What the terminal UI asks of the product: the headless core behind one protocol, so that a fake can stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from tui.observe import Snapshot
+from tui.presets import Preset, PresetProblem
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
+    """What a person asked to launch; None leaves the choice to the preset and the core.
+
+    Attributes:
+        preset: its name.
+        name: of the server to be.
+        gpus: indices as typed, `0,1`.
+    """
+
+    preset: str
+    name: str | None = None
+    gpus: str | None = None
+    port: int | None = None
+
+    @property
+    def label(self) -> str:
+        """What the server is called until it has a name."""
+        return self.name or self.preset
+
+
+@dataclass(frozen=True, slots=True)
+class StopOutcome:
+    """How a stop ended.
+
+    Attributes:
+        survivors: pids that are still there.
+        released: its GPU memory came back; None where no GPU can be read.
+        memory_before_bytes, memory_after_bytes: what its members held, on all GPUs.
+        seconds: from the request until the memory was back or the wait for it ended.
+    """
+
+    name: str
+    survivors: tuple[int, ...]
+    released: bool | None
+    memory_before_bytes: int | None
+    memory_after_bytes: int | None
+    seconds: float
+
+
+class Core(Protocol):
+    """The product without a screen. Every method may block; the UI calls none of them on its event loop."""
+
+    def snapshot(self) -> Snapshot:
+        """Look at the machine now; one thread calls it, about once a second."""
+        ...
+
+    def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
+        """The presets that can be read, and why the others can't."""
+        ...
+
+    def launch(self, request: LaunchRequest) -> str:
+        """Start a server and return `NAME/LAUNCH`.
+
+        Raises:
+            SgltuiError: refused, or it couldn't be started.
+        """
+        ...
+
+    def stop(self, name: str, *, kill: bool) -> StopOutcome:
+        """Stop a server and wait until it is gone and its memory is back; may take minutes.
+
+        A kill may come while a stop of the same server still waits, from another thread.
+
+        Raises:
+            SgltuiError: refused, or it couldn't be stopped.
+        """
+        ...
+
+    def close(self) -> None:
+        """Let go of the GPU driver and files; servers go on running."""
+        ...

@@ -1,0 +1,145 @@
+"""Who holds a GPU's memory: letters for our servers, `?` for everyone else; pure functions over a reading."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import PurePath
+
+from tui.app.theme import HOLDER_COLOURS
+from tui.gpu import GpuMemory, GpuProcess, GpuSnapshot
+from tui.keeper.states import ALIVE
+from tui.observe import Instance, Snapshot
+from tui.units import MIB
+
+FOREIGN, RESERVED = "?", "x"
+# Capitals first; small letters only when those are used up, and never the sign of reserved memory.
+_LETTERS = tuple(letter for letter in string.ascii_uppercase + string.ascii_lowercase if letter != RESERVED)
+_NO_LETTER = "+"  # the fifty-second server and later share a sign; the table still tells them apart
+_SIGNS = (*_LETTERS, _NO_LETTER, FOREIGN, RESERVED)
+# Drivers keep a little that no process accounts for; below this it isn't worth a sign.
+_UNTOLD_FROM_BYTES = 64 * MIB
+
+Letters = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """One party that holds memory.
+
+    Attributes:
+        size_bytes: None where the driver doesn't tell it.
+        style: a colour variable of the theme.
+    """
+
+    sign: str
+    label: str
+    size_bytes: int | None
+    style: str
+
+
+def assign_letters(previous: Letters, names: Iterable[str]) -> dict[str, str]:
+    """A letter a name: whoever had one keeps it as long as it is shown, newcomers get the first free ones."""
+    wanted = list(dict.fromkeys(names))
+    kept = {name: previous[name] for name in wanted if name in previous}
+    free = iter([letter for letter in _LETTERS if letter not in kept.values()])
+    return {name: kept[name] if name in kept else next(free, _NO_LETTER) for name in wanted}
+
+
+def letter_style(letter: str) -> str:
+    """The colour that goes with a letter."""
+    position = _LETTERS.index(letter) if letter in _LETTERS else 0
+    return f"$holder-{position % HOLDER_COLOURS + 1}"
+
+
+def lettered_names(snapshot: Snapshot) -> list[str]:
+    """The servers of this machine that hold GPU memory or may yet: alive, or with members left; oldest first."""
+    shown = [
+        instance for instance in snapshot.instances if instance.local and (instance.state in ALIVE or instance.members)
+    ]
+    return [instance.name for instance in sorted(shown, key=lambda one: (one.launch, one.name))]
+
+
+def owners_by_pid(instances: Iterable[Instance]) -> dict[int, str]:
+    """Which of our servers a pid belongs to. Other hosts' records speak of other machines' pids."""
+    return {member.pid: instance.name for instance in instances if instance.local for member in instance.members}
+
+
+def holders_of(gpu: GpuSnapshot, owners: Mapping[int, str], letters: Letters) -> tuple[Holder, ...]:
+    """Everybody who holds memory of one GPU, in the order of its bar."""
+    if gpu.memory is None:
+        return ()
+    ours = [_ours(process, owners[process.pid], letters) for process in gpu.processes if process.pid in owners]
+    others = [_foreign(process) for process in gpu.processes if process.pid not in owners]
+    return in_order((*merge(ours), *others, *_untold(gpu.memory, gpu.processes), *_reserved(gpu.memory)))
+
+
+def in_order(holders: Iterable[Holder]) -> tuple[Holder, ...]:
+    """Servers by their letters, then others, reserved last."""
+    return tuple(sorted(holders, key=lambda holder: _order(holder.sign)))
+
+
+def merge(holders: Iterable[Holder]) -> tuple[Holder, ...]:
+    """One entry a party, sizes added up, in the order of first appearance."""
+    merged: dict[tuple[str, str], Holder] = {}
+    for holder in holders:
+        key = holder.sign, holder.label
+        merged[key] = _add(merged[key], holder) if key in merged else holder
+    return tuple(merged.values())
+
+
+def share_cells(sizes: Sequence[int], width: int) -> list[int]:
+    """Share `width` cells in proportion to sizes >= 0, at least one for each that isn't zero.
+
+    Cells sum to `width` when anything is held. With more parties than cells the largest get one each.
+    """
+    if width <= 0 or not any(sizes):
+        return [0] * len(sizes)
+    cells = [1 if size else 0 for size in sizes]
+    if sum(cells) >= width:
+        largest = sorted(range(len(sizes)), key=lambda i: sizes[i], reverse=True)[:width]
+        return [1 if i in largest else 0 for i in range(len(sizes))]
+    # Cell by cell to whoever is furthest below its exact share: no party is ever rounded out of sight.
+    total = sum(sizes)
+    for _ in range(width - sum(cells)):
+        neediest = max(range(len(sizes)), key=lambda i: sizes[i] * width - cells[i] * total)
+        cells[neediest] += 1
+    return cells
+
+
+def _ours(process: GpuProcess, name: str, letters: Letters) -> Holder:
+    letter = letters.get(name, _NO_LETTER)
+    return Holder(letter, name, process.used_bytes, letter_style(letter))
+
+
+def _foreign(process: GpuProcess) -> Holder:
+    program = PurePath(process.command.split()[0]).name if process.command and process.command.split() else ""
+    parts = (program, f"pid {process.pid}", f"user {process.user}" if process.user else "")
+    return Holder(FOREIGN, ", ".join(part for part in parts if part), process.used_bytes, "$foreign")
+
+
+def _untold(memory: GpuMemory, processes: Iterable[GpuProcess]) -> tuple[Holder, ...]:
+    told = sum(process.used_bytes or 0 for process in processes)
+    rest = memory.used_bytes - told
+    if rest < _UNTOLD_FROM_BYTES:
+        return ()
+    # Memory info v1 counts what the driver reserves into what is used.
+    label = "driver, or not told by it" if memory.reserved_bytes is None else "not told by the driver"
+    return (Holder(FOREIGN, label, rest, "$foreign"),)
+
+
+def _reserved(memory: GpuMemory) -> tuple[Holder, ...]:
+    if not memory.reserved_bytes:
+        return ()
+    return (Holder(RESERVED, "reserved", memory.reserved_bytes, "$reserved"),)
+
+
+def _order(sign: str) -> int:
+    return _SIGNS.index(sign)
+
+
+def _add(one: Holder, other: Holder) -> Holder:
+    if one.size_bytes is None or other.size_bytes is None:
+        return replace(one, size_bytes=one.size_bytes or other.size_bytes)
+    return replace(one, size_bytes=one.size_bytes + other.size_bytes)

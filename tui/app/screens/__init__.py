@@ -1,0 +1,3 @@
+"""One screen a file."""
+
+from __future__ import annotations

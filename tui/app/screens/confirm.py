@@ -1,0 +1,109 @@
+"""A question before something can't be taken back. The default answer is no."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from tui.app.words import Glyphs, format_indices
+from tui.keeper.states import State
+from tui.observe import Instance, Snapshot
+from tui.units import format_duration, format_gib
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is asked.
+
+    Attributes:
+        facts: lines that name what is at stake.
+        yes, no: the answers, in words that say what they do.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    yes: str
+    no: str
+
+
+class ConfirmScreen(ModalScreen[bool]):
+    """Asks one question; `y` is the only key that says yes without moving."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "answer(True)", "yes", show=False),
+        Binding("n,escape,q", "answer(False)", "no", show=False),
+        Binding("left,right,h,l", "app.focus_next", "other answer", show=False),
+    ]
+
+    def __init__(self, question: Question, glyphs: Glyphs) -> None:
+        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self._question = question
+        self._glyphs = glyphs
+
+    def compose(self) -> ComposeResult:
+        """Title, facts, two answers, and the keys."""
+        plain = self._glyphs.plain
+        with Vertical(classes="dialog") as box:
+            box.border_title = Content(f" {plain(self._question.title)} ")
+            yield Static(Content("\n").join(Content(plain(fact)) for fact in self._question.facts), markup=False)
+            with Horizontal(classes="answers"):
+                yield Button(Content(plain(self._question.no)), id="no", compact=True)
+                yield Button(Content(plain(self._question.yes)), id="yes", compact=True)
+            yield Static(Content.styled("y yes   n, Esc, Enter no", "$quiet"), markup=False)
+
+    def on_mount(self) -> None:
+        """Enter says no."""
+        self.query_one("#no", Button).focus()
+
+    def on_button_pressed(self, event: Button.Pressed) -> None:
+        """The answer that has the focus, or was clicked."""
+        self.dismiss(event.button.id == "yes")
+
+    def action_answer(self, yes: bool) -> None:
+        """Answer."""
+        self.dismiss(yes)
+
+
+def stop_question(instance: Instance, snapshot: Snapshot | None, *, kill: bool) -> Question:
+    """Names the server, its pid, GPUs and GiB, and what will happen to requests."""
+    verb = "Kill" if kill else "Stop"
+    facts = (_holds(instance, snapshot), _consequence(instance, kill=kill))
+    return Question(f"{verb} {instance.name}?", facts, f"Yes, {verb.lower()} it", "No, keep it")
+
+
+def second_kill_question(instance: Instance) -> Question:
+    """Asks again: a kill has no way back."""
+    facts = (f"{instance.name} gets no chance to finish anything.", "x stops it gently.")
+    return Question(f"Really kill {instance.name}?", facts, "Yes, kill it now", "No, keep it")
+
+
+def leave_question(busy: Sequence[str]) -> Question:
+    """Leaving while something is under way: it goes on, but nobody tells how it ends."""
+    facts = (*busy, "It goes on without this screen; `sgltui ps` shows how it ended.")
+    return Question("Leave now?", facts, "Yes, leave", "No, wait here")
+
+
+def _consequence(instance: Instance, *, kill: bool) -> str:
+    if kill:
+        return "SIGKILL to all of its processes, now: running requests are lost."
+    if instance.state is not State.READY:
+        return "It isn't ready: no requests are lost."
+    return "Running requests get time to finish (30 s unless set otherwise); then it is killed."
+
+
+def _holds(instance: Instance, snapshot: Snapshot | None) -> str:
+    indices = {gpu.uuid: gpu.index for gpu in snapshot.gpus.gpus} if snapshot is not None else {}
+    gpus = format_indices(indices[uuid] for uuid in instance.gpus if uuid in indices)
+    where = f"GPU {gpus}" if gpus else "no GPU that can be read"
+    pid = f"pid {instance.pid}" if instance.pid is not None else "pid unknown"
+    holds = "memory unknown" if instance.memory_bytes is None else f"holds {format_gib(instance.memory_bytes)} GiB"
+    since = f", up {format_duration(instance.uptime_s)}" if instance.uptime_s is not None else ""
+    return f"{pid} on {where} {holds}{since}."

@@ -1,0 +1,237 @@
+"""The dashboard: GPUs and who holds them, servers and how they are, the log of the selected one."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import BindingType
+from textual.content import Content
+from textual.reactive import var
+from textual.screen import Screen
+from textual.widget import Widget
+
+from tui.app.command import Situation
+from tui.app.commands import all_bindings, command_of
+from tui.app.holders import assign_letters, lettered_names
+from tui.app.messages import Explained, LaunchAsked, NoticesRead, StopAsked
+from tui.app.notices import Notice, Trouble
+from tui.app.palette import CommandPalette
+from tui.app.screens.help import HelpScreen
+from tui.app.widgets.footer_bar import FooterBar
+from tui.app.widgets.gpu_panel import GpuPanel
+from tui.app.widgets.instance_table import InstanceTable
+from tui.app.widgets.log_panel import LogPanel
+from tui.app.widgets.notice_lines import NoticeLines, trouble_line
+from tui.app.widgets.servers_panel import ServersPanel
+from tui.app.widgets.text_line import TextLine
+from tui.app.widgets.title_line import TitleLine
+from tui.app.words import Glyphs
+from tui.observe import Instance, Snapshot
+
+_LOG_PERIOD_S, _LOG_PERIOD_SSH_S = 0.25, 0.5
+_LEAST_COLUMNS, _LEAST_LINES = 60, 16
+
+# What each move is called by the widgets that know it; the first that the focused one has is taken.
+_MOVES = {
+    "down": ("cursor_down", "scroll_down"),
+    "up": ("cursor_up", "scroll_up"),
+    "top": ("scroll_top", "scroll_home"),
+    "bottom": ("scroll_bottom", "scroll_end"),
+}
+
+
+class Dashboard(Screen[None]):
+    """Shows the state that the app binds to it; asks the app for whatever takes time or changes something."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*all_bindings()]
+    COMMANDS = {CommandPalette}  # noqa: RUF012 Textual declares the type
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 Textual declares the type
+        (0, "-tiny"),
+        (_LEAST_COLUMNS, "-roomy"),
+    ]
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 Textual declares the type
+        (0, "-flat"),
+        (_LEAST_LINES, "-high"),
+    ]
+
+    snapshot: var[Snapshot | None] = var(None, init=False)
+    trouble: var[Trouble | None] = var(None, init=False)
+    notices: var[tuple[Notice, ...]] = var((), init=False)
+    stopping: var[frozenset[str]] = var(frozenset[str](), init=False)
+    wanted: var[str | None] = var(None, init=False, always_update=True)
+    zoomed: var[str | None] = var(None, init=False)
+
+    def __init__(self, where: str, glyphs: Glyphs, *, read_only: bool) -> None:
+        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self._where = where
+        self._glyphs = glyphs
+        self._read_only = read_only
+        self._letters: dict[str, str] = {}
+
+    def compose(self) -> ComposeResult:
+        """From top to bottom."""
+        yield TitleLine(self._where, self._glyphs, read_only=self._read_only)
+        yield TextLine(id="trouble")
+        yield GpuPanel(self._glyphs, id="gpus", classes="panel")
+        yield ServersPanel(self._glyphs, read_only=self._read_only, id="servers", classes="panel")
+        yield LogPanel(self._glyphs, id="log", classes="panel")
+        yield NoticeLines(id="notices")
+        yield FooterBar(Situation(self._read_only, None))
+        yield TextLine(id="too-small")
+
+    def on_mount(self) -> None:
+        """Nothing was read yet; the log follows its file a few times a second."""
+        self._show_servers()
+        self._table.focus()
+        period = _LOG_PERIOD_SSH_S if "SSH_CONNECTION" in os.environ else _LOG_PERIOD_S
+        self.set_interval(period, self.query_one(LogPanel).refresh_lines)
+
+    @property
+    def selected(self) -> Instance | None:
+        """The server under the cursor, as it was last seen."""
+        instances = self.snapshot.instances if self.snapshot is not None else ()
+        return next((one for one in instances if one.name == self._table.selected), None)
+
+    @property
+    def situation(self) -> Situation:
+        """What decides which commands make sense."""
+        return Situation(self._read_only, self.selected, self.stopping)
+
+    def watch_snapshot(self) -> None:
+        """Hand the new moment to every part."""
+        if self.snapshot is not None:
+            self._letters = assign_letters(self._letters, lettered_names(self.snapshot))
+            self.query_one(TitleLine).show_reading(self.snapshot.gpus)
+            self.query_one(GpuPanel).show(self.snapshot, self._letters)
+        self._show_servers()
+
+    def watch_stopping(self) -> None:
+        """A stop that was asked for shows at once."""
+        self._show_servers()
+
+    def watch_wanted(self) -> None:
+        """A server that was just launched is what a person wants to look at."""
+        if self.wanted is not None:
+            self._table.select(self.wanted)
+
+    def watch_trouble(self) -> None:
+        """Say that the figures are old, and why."""
+        self.query_one("#trouble", TextLine).show(trouble_line(self.trouble, self._glyphs))
+
+    def watch_notices(self) -> None:
+        """News above the footer."""
+        self.query_one(NoticeLines).show_notices(self.notices, self._glyphs)
+
+    def watch_zoomed(self) -> None:
+        """One panel, or all."""
+        self.set_class(self.zoomed is not None, "-zoom")
+        for panel in self.query(".panel"):
+            panel.set_class(panel.id == self.zoomed, "-zoomed")
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Below the least size one line says so, instead of rubble."""
+        size = f"{event.size.width}x{event.size.height}"
+        words = f"{size} is too small: sgltui needs {_LEAST_COLUMNS}x{_LEAST_LINES}"
+        self.query_one("#too-small", TextLine).show(Content(words))
+
+    @on(InstanceTable.Picked)
+    def _picked(self) -> None:
+        """Another server is selected: its log, and what can be done with it."""
+        self._show_selected()
+
+    @on(InstanceTable.Opened)
+    def _opened(self) -> None:
+        self.action_show_log()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """What the mode forbids doesn't exist; what makes no sense now explains itself when it is tried."""
+        del parameters
+        command = command_of(action)
+        return command is None or not (command.changes and self._read_only)
+
+    def action_launch(self) -> None:
+        """Ask the app for the launch dialogue."""
+        self.post_message(LaunchAsked())
+
+    def action_stop(self) -> None:
+        """Ask the app to stop the selected server."""
+        self._ask_to_end("stop", kill=False)
+
+    def action_kill(self) -> None:
+        """Ask the app to kill the selected server."""
+        self._ask_to_end("kill", kill=True)
+
+    def action_show_log(self) -> None:
+        """The log alone, or everything again."""
+        if self.zoomed == "log":
+            self.action_back()
+        elif self.selected is not None:
+            self.zoomed = "log"
+            self.query_one(LogPanel).log_view.focus()
+        else:
+            self.post_message(Explained("no server is selected"))
+
+    def action_follow(self) -> None:
+        """Follow the log's end, or stay where it is."""
+        self.query_one(LogPanel).toggle_following()
+
+    def action_zoom(self) -> None:
+        """The focused panel alone, or everything again."""
+        self.zoomed = None if self.zoomed is not None else self._focused_panel()
+
+    def action_focus_panel(self, panel: str) -> None:
+        """Go to a panel; while zoomed, it takes the place of the other."""
+        if self.zoomed is not None:
+            self.zoomed = panel
+        widget = self.query_one(f"#{panel}")
+        (widget if widget.can_focus else widget.query_one("InstanceTable, LogView")).focus()
+
+    async def action_move(self, direction: str) -> None:
+        """Move in the focused panel, by what it calls that move."""
+        widget = self.focused or self._table
+        for action in _MOVES[direction]:
+            if hasattr(widget, f"action_{action}"):
+                await widget.run_action(action)
+                return
+
+    def action_back(self) -> None:
+        """Out of the zoom, or the notices away."""
+        if self.zoomed is None:
+            self.post_message(NoticesRead())
+        else:
+            self.zoomed = None
+            self._table.focus()
+
+    def action_help(self) -> None:
+        """Keys and signs."""
+        self.app.push_screen(HelpScreen(self.situation, self._glyphs))
+
+    @property
+    def _table(self) -> InstanceTable:
+        return self.query_one(ServersPanel).table
+
+    def _ask_to_end(self, action: str, *, kill: bool) -> None:
+        command, one = command_of(action), self.selected
+        why = command.obstacle(self.situation) if command is not None else None
+        if one is None or why is not None:
+            self.post_message(Explained(why or "no server is selected"))
+        else:
+            self.post_message(StopAsked(one, kill))
+
+    def _focused_panel(self) -> str:
+        inside = self.focused.ancestors_with_self if self.focused is not None else ()
+        panels = [node.id for node in inside if isinstance(node, Widget) and node.has_class("panel")]
+        return next((panel for panel in panels if panel is not None), "log")
+
+    def _show_servers(self) -> None:
+        self.query_one(ServersPanel).show(self.snapshot, self._letters, self.stopping)
+        if self.focused is None and not self._table.has_class("-empty"):
+            self._table.focus()
+        self._show_selected()
+
+    def _show_selected(self) -> None:
+        self.query_one(LogPanel).show(self.selected)
+        self.query_one(FooterBar).show_situation(self.situation)

@@ -1,0 +1,116 @@
+"""The servers as rows of a table: pure functions from what is known to cells of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+
+from tui.app.holders import Letters, letter_style
+from tui.app.words import STATE_STYLES, Glyphs, format_indices, last_word, state_words
+from tui.keeper.states import ALIVE, State
+from tui.observe import Instance, Snapshot
+from tui.units import format_duration, format_gib
+
+_WIDE_FROM_CELLS = 100
+_NAME_SHARE = 0.4  # of the room that the name shares with the last word
+_NAME_LEAST = 10
+_PADDING = 2  # a cell on either side of each column
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; the room that is left goes to name and last word."""
+
+    key: str
+    header: str
+    least: int
+    right: bool = False
+    wide_only: bool = False
+
+
+COLUMNS = (
+    Column("mark", "", 2),
+    Column("name", "name", _NAME_LEAST),
+    Column("state", "state", 15),
+    Column("gpu", "GPU", 3),
+    Column("port", "port", 5, right=True, wide_only=True),
+    Column("gib", "GiB", 6, right=True),
+    Column("up", "up", 6, right=True, wide_only=True),
+    Column("word", "last word", 0),
+)
+_FLEXIBLE = ("name", "word")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """Text and the theme's style for it."""
+
+    text: str
+    style: str = ""
+
+
+Row = Mapping[str, Cell]
+
+
+def ordered(instances: Sequence[Instance]) -> list[Instance]:
+    """The living first, the newest first among them."""
+    by_name = sorted(instances, key=lambda one: one.name)
+    by_age = sorted(by_name, key=lambda one: one.launch, reverse=True)
+    return sorted(by_age, key=lambda one: one.state not in ALIVE)
+
+
+def with_stopping(snapshot: Snapshot, stopping: frozenset[str]) -> Snapshot:
+    """The snapshot with those servers shown as stopping that were asked to, before their records say so."""
+    return replace(
+        snapshot,
+        instances=tuple(
+            replace(one, state=State.STOPPING, progress=None) if one.name in stopping and one.state in ALIVE else one
+            for one in snapshot.instances
+        ),
+    )
+
+
+def row_of(
+    instance: Instance, gpu_indices: Mapping[str, int], letters: Letters, glyphs: Glyphs, *, selected: bool
+) -> Row:
+    """The cells of one server, the last word still in full."""
+    letter = letters.get(instance.name, " ")
+    style = STATE_STYLES.get(instance.state, "")
+    faded = "" if instance.state in ALIVE or instance.state in (State.FAILED, State.LOST) else "$quiet"
+    known = [gpu_indices[uuid] for uuid in instance.gpus if uuid in gpu_indices]
+    return {
+        "mark": Cell((glyphs.pointer if selected else " ") + letter, letter_style(letter)),
+        "name": Cell(glyphs.plain(instance.name), faded),
+        "state": Cell(f"{glyphs.states[instance.state]} {state_words(instance)}", style),
+        "gpu": Cell(format_indices(known) if instance.local and known else "-", faded),
+        "port": Cell("-" if instance.port is None else str(instance.port), faded),
+        "gib": Cell(format_gib(instance.memory_bytes or None), faded),
+        "up": Cell(format_duration(instance.uptime_s if instance.state in ALIVE else None), faded),
+        "word": Cell(glyphs.plain(last_word(instance)), faded),
+    }
+
+
+def layout(rows: Sequence[Row], width: int) -> dict[str, int]:
+    """Which columns are shown, in order, and how wide each is inside its padding, for a table of `width` cells."""
+    columns = [column for column in COLUMNS if width >= _WIDE_FROM_CELLS or not column.wide_only]
+    widths = {column.key: _needed(column, rows) for column in columns}
+    room = width - sum(_PADDING + cells for key, cells in widths.items() if key not in _FLEXIBLE) - 2 * _PADDING
+    name = min(widths["name"], max(_NAME_LEAST, int(room * _NAME_SHARE)))
+    return {**widths, "name": name, "word": max(0, room - name)}
+
+
+def fitted(row: Row, widths: Mapping[str, int], glyphs: Glyphs) -> tuple[Cell, ...]:
+    """The shown cells, cut and padded to their columns."""
+    columns = [column for column in COLUMNS if column.key in widths]
+    return tuple(_aligned(row[column.key], column, widths[column.key], glyphs) for column in columns)
+
+
+def _aligned(cell: Cell, column: Column, width: int, glyphs: Glyphs) -> Cell:
+    text = glyphs.fit(cell.text, width)
+    return replace(cell, text=text.rjust(width) if column.right else text)
+
+
+def _needed(column: Column, rows: Sequence[Row]) -> int:
+    return max([column.least, cell_len(column.header), *(cell_len(row[column.key].text) for row in rows)])
