@@ -27,7 +27,7 @@ types: $(VENV)/.tested
 	$(BIN)/mypy
 
 layers: $(VENV)/.tested
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-cache
 
 pytest: $(VENV)/.tested
 	$(BIN)/pytest $(PYTEST_FLAGS) --cov --cov-report=term:skip-covered

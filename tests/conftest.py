@@ -2,4 +2,9 @@
 
 from __future__ import annotations
 
-pytest_plugins = ["tests.support.nvml", "tests.support.simulated", "tests.support.keeping", "tests.support.command_line"]
+pytest_plugins = [
+    "tests.support.nvml",
+    "tests.support.simulated",
+    "tests.support.keeping",
+    "tests.support.command_line",
+]

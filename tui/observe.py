@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui.diagnosis.progress import Progress
 from tui.errors import SgltuiError
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
 _TOLD_BY_LOG = frozenset({State.STARTING, State.LOADING, State.FAILED, State.LOST})
 
 
-@dataclass(frozen=True, slots=True)
-class Instance:
+class Instance(Struct, frozen=True):
     """The newest launch of one named server.
 
     Attributes:
@@ -62,16 +62,14 @@ class Instance:
     cause: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class BrokenRecord:
+class BrokenRecord(Struct, frozen=True):
     """A server whose records can't be read; it is shown, and left alone."""
 
     name: str
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """The whole machine at one moment. Equal snapshots look the same on screen."""
 
     gpus: GpuReading

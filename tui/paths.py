@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from platformdirs import PlatformDirs
 
 STATE_DIR_VARIABLE = "SGLTUI_STATE_DIR"
@@ -14,8 +14,7 @@ CONFIG_DIR_VARIABLE = "SGLTUI_CONFIG_DIR"
 SIMULATED_VARIABLE = "SGLTUI_SIMULATED"
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
+class Places(Struct, frozen=True):
     """The folders of one user on one machine.
 
     Attributes:

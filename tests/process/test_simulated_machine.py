@@ -15,8 +15,8 @@ from tests.support.simulated import (
     read_titles,
     used,
 )
-from tui.gpu.machine_file import ForeignProcess
 from tui.gpu.simulated import SimulatedReader
+from tui.machine_file import ForeignProcess
 from tui.simulator.machine import Machine, create_machine, default_gpus, make_gpu
 
 GIB = 1 << 30

@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from tui.app.core import LaunchRequest, StopOutcome
 from tui.diagnosis.progress import Progress, Stage
 from tui.errors import SgltuiError
@@ -78,7 +80,7 @@ def instance(name: str, state: State, **changes: object) -> Instance:
         memory_bytes=None,
         cause=None,
     )
-    return replace(base, **changes)  # type: ignore[arg-type]  # field names are checked by replace itself
+    return structs.replace(base, **changes)
 
 
 def story(log_folder: Path) -> Snapshot:

@@ -7,6 +7,8 @@ import json
 import sys
 from typing import Any
 
+import msgspec
+
 from tui.gpu.nvml import NvmlReader
 from tui.keeper.gpu_memory import read_gpu_memory
 
@@ -20,7 +22,7 @@ def main() -> None:
 
 def answer(reader: NvmlReader, word: str) -> Any:
     if word == "read":
-        return dataclasses.asdict(reader.read())
+        return msgspec.to_builtins(reader.read())
     if word == "close":
         return reader.close()
     memory = read_gpu_memory(None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tests.support.fake_core import FakeCore, instance, story
 from tests.support.screen import NARROW, WIDE, running, screen_lines, screen_text, until, until_shown

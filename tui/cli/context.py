@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.gpu import GpuReader
 from tui.gpu.open import open_reader
@@ -15,8 +16,7 @@ from tui.paths import Places, find_places
 from tui.settings import Settings, load_settings
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """One run of the command line."""
 
     places: Places

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tui.cli.context import open_context
 from tui.errors import ExitCode, UsageError
-from tui.gpu.machine_file import ForeignProcess
+from tui.machine_file import ForeignProcess
 from tui.paths import CONFIG_DIR_VARIABLE, SIMULATED_VARIABLE, STATE_DIR_VARIABLE, find_places
 from tui.simulator.machine import create_machine, default_gpus
 

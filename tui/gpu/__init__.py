@@ -1,13 +1,16 @@
-"""What the GPUs of a machine hold at one moment, and the protocol by which it is read."""
+"""What the GPUs of a machine hold at one moment, and the protocol by which it is read.
+
+Structs rather than dataclasses, here and wherever `sgltui ps` comes by: they take a fortieth of the time to define.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class GpuMemory:
+
+class GpuMemory(Struct, frozen=True):
     """Device memory in bytes; `total = used + free + reserved` where the driver tells `reserved`.
 
     Attributes:
@@ -21,8 +24,7 @@ class GpuMemory:
     reserved_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuProcess:
+class GpuProcess(Struct, frozen=True):
     """A process that holds memory of a GPU.
 
     Attributes:
@@ -36,8 +38,7 @@ class GpuProcess:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSnapshot:
+class GpuSnapshot(Struct, frozen=True):
     """One GPU at one moment. What the driver can't tell is None; `problem` says why all of it is missing."""
 
     index: int
@@ -51,16 +52,14 @@ class GpuSnapshot:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class GpuProblem:
+class GpuProblem(Struct, frozen=True):
     """Why no GPU can be read: a state to show, with what to do about it."""
 
     what: str
     hint: str
 
 
-@dataclass(frozen=True, slots=True)
-class GpuReading:
+class GpuReading(Struct, frozen=True):
     """All GPUs at one moment.
 
     Attributes:

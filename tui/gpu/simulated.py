@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui.gpu import GpuMemory, GpuProblem, GpuProcess, GpuReading, GpuSnapshot
-from tui.gpu.machine_file import MachineFile, SimulatedGpu, read_machine_file
 from tui.gpu.processes import describe_process
 from tui.keeper.gpu_memory import GpuMemoryReading, read_simulated
+from tui.machine_file import MachineFile, SimulatedGpu, read_machine_file
 from tui.units import MIB
 
 # Plausible figures of a 600 W workstation card; all that matters is that they follow from what is held.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -99,8 +98,7 @@ class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
     stop: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(msgspec.Struct, frozen=True):
     """The records of one launch.
 
     Attributes:

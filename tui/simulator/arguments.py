@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tui.gpu.machine_file import SimulatedGpu
+from tui.machine_file import SimulatedGpu
 from tui.sglang.flags import Flag, FlagInventory, load_inventory
 from tui.simulator.models import Model
 

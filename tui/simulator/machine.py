@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tui.atomic import write_atomic
 from tui.errors import SgltuiError, UsageError
-from tui.gpu.machine_file import FILE_NAME, ForeignProcess, MachineFile, SimulatedGpu, read_machine_file
+from tui.machine_file import FILE_NAME, ForeignProcess, MachineFile, SimulatedGpu, read_machine_file
 from tui.paths import SIMULATED_VARIABLE
 from tui.simulator.site import write_interpreter
 

@@ -7,9 +7,9 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui.gpu.machine_file import SimulatedGpu
 from tui.keeper.gpu_memory import read_simulated
 from tui.keeper.identity import read_stat
+from tui.machine_file import SimulatedGpu
 
 VISIBLE_VARIABLE = "CUDA_VISIBLE_DEVICES"
 GIB, MIB = 1 << 30, 1 << 20

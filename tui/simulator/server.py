@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from tui.gpu.machine_file import MachineFile, read_machine_file
+from tui.machine_file import MachineFile, read_machine_file
 from tui.simulator.arguments import dump, parse_arguments, resolve
 from tui.simulator.clock import make_clock
 from tui.simulator.ending import forget_the_dead, kill_tree

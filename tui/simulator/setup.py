@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tui.gpu.machine_file import MachineFile
+from tui.machine_file import MachineFile
 from tui.simulator.clock import Clock
 from tui.simulator.log import Log
 from tui.simulator.models import Model

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from msgspec import structs
 from rich.cells import cell_len
 
 from tui.app.holders import Letters, letter_style
@@ -63,10 +64,12 @@ def ordered(instances: Sequence[Instance]) -> list[Instance]:
 
 def with_stopping(snapshot: Snapshot, stopping: frozenset[str]) -> Snapshot:
     """The snapshot with those servers shown as stopping that were asked to, before their records say so."""
-    return replace(
+    return structs.replace(
         snapshot,
         instances=tuple(
-            replace(one, state=State.STOPPING, progress=None) if one.name in stopping and one.state in ALIVE else one
+            structs.replace(one, state=State.STOPPING, progress=None)
+            if one.name in stopping and one.state in ALIVE
+            else one
             for one in snapshot.instances
         ),
     )

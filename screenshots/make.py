@@ -1,0 +1,94 @@
+"""Make the pictures of README from the real app: `make screenshots`.
+
+A simulated machine is made in a temporary folder, servers are launched on it as a person would launch them, and the
+app draws what it sees. Everything shown is simulated, and the title line says so.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from tui.app.app import SgltuiApp
+from tui.cli.context import Context
+from tui.cli.core import LocalCore
+from tui.errors import SgltuiError
+from tui.gpu.open import open_reader
+from tui.keeper.states import State
+from tui.keeper.stop import StopRequest
+from tui.launch.records import list_names
+from tui.launch.stop import stop_launch
+from tui.machine_file import ForeignProcess
+from tui.observe import Observer
+from tui.paths import Places
+from tui.settings import load_settings
+from tui.simulator.machine import Machine, create_machine, default_gpus
+
+HERE = Path(__file__).parent
+LIMIT_S = 60
+SIZES = {"dashboard": (120, 34), "dashboard-80x24": (80, 24)}
+
+
+def main() -> None:
+    """Write one SVG a size."""
+    with tempfile.TemporaryDirectory() as folder:
+        bob = ForeignProcess(gpu=default_gpus()[1].uuid, pid=3321, user="bob", command="python train.py", mib=819)
+        machine = create_machine(Path(folder), foreign=[bob], pace=0.1)
+        places = Places(machine.directory / "state", machine.directory / "config", machine.directory)
+        try:
+            populate(machine, Observer(places, open_reader(places)))
+            for name, size in SIZES.items():
+                asyncio.run(draw(places, name, size))
+        finally:
+            for name in list_names(places):
+                with suppress(SgltuiError):  # the failed one isn't running
+                    stop_launch(places, name, StopRequest(kill=True))
+
+
+def populate(machine: Machine, observer: Observer) -> None:
+    """Three servers: one that is ready, one that loads, one that failed as the story's did."""
+    story = ["--speculative-algorithm", "EAGLE", "--max-running-requests", "512", "--mem-fraction-static", "0.95"]
+    launch(machine, "--model", "Qwen/Qwen3.6-27B", "--name", "qwen36-512", "--on", "0", "--", *story)
+    wait_for(observer, "qwen36-512", lambda state: state is State.FAILED)
+    launch(machine, "qwen36-27b-mtp", "--on", "0")
+    wait_for(observer, "qwen36-27b-mtp", lambda state: state is State.READY)
+    launch(machine, "llama-3.1-8b", "--on", "1", sim="hang=memory pool")
+    wait_for(observer, "llama-3.1-8b", lambda state: state is State.LOADING)
+
+
+def launch(machine: Machine, *words: str, sim: str = "") -> None:
+    """`sgltui launch …` on the simulated machine."""
+    environment = {**os.environ, **machine.environ(), "SGLTUI_SIM": sim}
+    subprocess.run([sys.executable, "-m", "tui", "launch", *words], env=environment, check=True)
+
+
+def wait_for(observer: Observer, name: str, fits: Callable[[State], bool]) -> None:
+    """Until the server is in a state that fits."""
+    deadline = time.monotonic() + LIMIT_S
+    while not any(one.name == name and fits(one.state) for one in observer.observe().instances):
+        if time.monotonic() > deadline:
+            raise SystemExit(f"{name} didn't come so far within {LIMIT_S} s")
+        time.sleep(0.1)
+
+
+async def draw(places: Places, name: str, size: tuple[int, int]) -> None:
+    """Open the app, let it look twice, and save what it shows."""
+    core = LocalCore(Context(places, load_settings(places), open_reader(places)))
+    app = SgltuiApp(core, where="gpu-box-7")
+    async with app.run_test(size=size) as pilot:
+        await pilot.pause(1.5)
+        await pilot.press("down")  # from the newest server to the one that is ready
+        await pilot.pause(1.5)
+        (HERE / f"{name}.svg").write_text(app.export_screenshot(title=f"sgltui, {size[0]}x{size[1]}, simulated data"))
+    print(f"screenshots/{name}.svg")
+
+
+if __name__ == "__main__":
+    main()
