@@ -8,7 +8,10 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
+
+import pytest
 
 from tests.support.keeping import PROGRAMS, Keeping, Kept, is_running
 from tests.support.waiting import wait_until
@@ -16,6 +19,7 @@ from tui.keeper.identity import ProcessIdentity, identify, send_signal
 from tui.keeper.requests import post
 from tui.keeper.stop import StopRequest
 from tui.launch.stop import stop_launch
+from tui.paths import Places
 
 QUICK = StopRequest(grace_s=0.2, release_wait_s=0)
 
@@ -193,3 +197,33 @@ def test_servers_get_default_signals_and_the_marks_that_survive_setproctitle(kee
     kept.wait_for("failed")
     # SIGPIPE: Python itself ignores it in every process it starts.
     assert kept.files.log.read_text() == "[False, False, True] 1 1 True /dev/null\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a small file system")
+def test_a_keeper_outlives_a_full_disk_and_records_the_end_when_there_is_space_again(
+    tmp_path: Path, unused_tcp_port: int
+) -> None:
+    state = tmp_path / "state"
+    state.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(state)]
+    if subprocess.run(mount, check=False, capture_output=True).returncode != 0:
+        pytest.skip("mounting isn't allowed here")
+    keeping = Keeping(Places(state=state, config=tmp_path / "config"))
+    try:
+        kept = keeping.launch_program("answer.py", str(unused_tcp_port), port=unused_tcp_port)
+        kept.wait_for("ready")
+        filler = state / "filler"
+        with suppress(OSError), filler.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"x" * 4096)
+        os.kill(kept.pid, signal.SIGTERM)
+        wait_until(lambda: not is_running(kept.pid))
+        assert kept.read().is_attended
+        assert not kept.files.exit.exists()
+        filler.unlink()
+        kept.wait_for("failed")
+        assert kept.exit()["signal"] == "SIGTERM"
+        wait_until(lambda: not kept.read().is_attended, what="the keeper has nothing left to do")
+    finally:
+        keeping.clean_up()
+        subprocess.run(["umount", "--lazy", str(state)], check=True)

@@ -23,13 +23,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SgltuiError as error:
         print(f"sgltui: {_one_line(str(error))}", file=sys.stderr)
         return int(error.exit_code)
-    except KeyboardInterrupt:
-        print("sgltui: interrupted", file=sys.stderr)
-        return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # Whoever reads has seen enough (`| head`); nothing more can be written, not even at interpreter exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return int(ExitCode.DONE)
+    except OSError as error:
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"sgltui: {_one_line(where)}{error.strerror or error}", file=sys.stderr)
+        return int(ExitCode.FAILED)
+    except KeyboardInterrupt:
+        print("sgltui: interrupted", file=sys.stderr)
+        return int(ExitCode.INTERRUPTED)
 
 
 def _one_line(text: str) -> str:

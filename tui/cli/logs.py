@@ -12,8 +12,9 @@ from pathlib import Path
 
 from tui.cli.context import open_context
 from tui.errors import ExitCode, UsageError
+from tui.keeper.states import ENDED
 from tui.launch.directory import previous_launch
-from tui.launch.records import Recorded, find_launch
+from tui.launch.records import Recorded, find_launch, read_launch
 from tui.logs.file import LogFile
 from tui.logs.follow import Follower, tail_offset
 from tui.logs.highlight import LineKind, classify
@@ -55,7 +56,7 @@ def _lines(recorded: Recorded, options: argparse.Namespace) -> Iterator[bytes]:
     count = options.lines if options.lines is not None or not options.follow else _FOLLOW_LINES
     follower = Follower(path, 0 if count is None else _offset_of_last(path, count))
     while True:
-        ended = recorded.files.exit.exists()
+        ended = options.follow and read_launch(recorded.files.directory).current_state() in ENDED
         chunk = follower.poll()
         yield from chunk.lines
         if chunk.more:

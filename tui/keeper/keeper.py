@@ -14,7 +14,7 @@ from tui.keeper.progress import LoadWatch
 from tui.keeper.records import LaunchRecords, utc_now
 from tui.keeper.run import Run, Target, describe_exit
 from tui.keeper.spawn import create_log, spawn
-from tui.keeper.states import State
+from tui.keeper.states import ENDED, State
 from tui.keeper.stop import Stopper, StopRequest
 
 _STARTING_STEP_S = 0.1
@@ -90,6 +90,7 @@ class Keeper:
         return Run(self._files, self._target, server, is_parent=True)
 
     def _look(self, run: Run, load: LoadWatch) -> None:
+        run.records.flush()
         state = run.records.state
         if state is State.READY:
             self._walk(run, _WALK_STEP_S)
@@ -134,12 +135,16 @@ def stop(run: Run, request: StopRequest) -> None:
         if further is not None and further.kill:
             request.kill = True
 
-    was_ready = run.records.state is State.READY
-    if run.records.state is not State.STOPPING:
+    before = run.records.state
+    if before not in ENDED and before is not State.STOPPING:
         run.records.move(State.STOPPING)
     report = Stopper(run, request, heed).stop()
     run.reap()
-    run.records.end(State.STOPPED, asked=True, was_ready=was_ready, stop=report, **describe_exit(run.exit_status))
+    if before in ENDED:  # its keeper died after it had written the end, and before it had cleaned up
+        run.records.amend_end(stop=report)
+    else:
+        fields = {"asked": True, "was_ready": before is State.READY, "stop": report}
+        run.records.end(State.STOPPED, **fields, **describe_exit(run.exit_status))
 
 
 def _identity_of_child(pid: int) -> ProcessIdentity:

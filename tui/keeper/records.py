@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
+import time
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,8 @@ from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State, check_transition
 
 SCHEMA = 1
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+_RETRY_S = 1.0
 
 
 def utc_now() -> str:
@@ -36,21 +40,27 @@ def try_lock(path: Path) -> int | None:
 
 
 class LaunchRecords:
-    """The one writer of a launch's state; used by the keeper, or under the lock by who stands in for it."""
+    """The one writer of a launch's state; used by the keeper, or under the lock by who stands in for it.
+
+    A full disk ends neither the keeper nor its knowledge: what couldn't be written is kept and written by a later
+    `flush`.
+    """
 
     def __init__(self, files: LaunchFiles) -> None:
         self.files = files
         self._fields: dict[str, Any] = {"schema": SCHEMA, "state": State.PENDING.value}
+        self._unsaved = False
+        self._unsaved_events: list[bytes] = []
         if files.state.exists():
             self._fields = json.loads(files.state.read_text())
 
     @property
     def state(self) -> State:
-        """The state last written."""
+        """The state it is in."""
         return State(self._fields["state"])
 
     def read(self) -> dict[str, Any]:
-        """The fields last written."""
+        """All fields of `state.json`."""
         return dict(self._fields)
 
     def move(self, new: State, **fields: Any) -> None:
@@ -61,34 +71,58 @@ class LaunchRecords:
         """
         old = self.state
         check_transition(old, new)
-        self.note(state=new.value, since=utc_now(), **fields)
-        self.event("state", old=old.value, new=new.value)
+        event = {"at": utc_now(), "event": "state", "old": old.value, "new": new.value}
+        self._unsaved_events.append(_encode(event))
+        self.note(state=new.value, since=event["at"], **fields)
 
     def note(self, **fields: Any) -> None:
         """Replace fields of `state.json`, if that changes any."""
         if any(self._fields.get(name) != value for name, value in fields.items()):
             self._fields = {**self._fields, **fields}
-            write_atomic(self.files.state, _encode(self._fields))
+            self._unsaved = True
+        self.flush()
 
-    def event(self, kind: str, **fields: Any) -> None:
-        """Append one line to `events.jsonl`."""
-        line = _encode({"at": utc_now(), "event": kind, **fields})
-        fd = os.open(self.files.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "ab") as file:
-            file.write(line)
+    def flush(self) -> bool:
+        """Write what isn't on disk yet; False when there is no space for it."""
+        try:
+            while self._unsaved_events:  # first, so that who sees a state also finds how it came
+                self._append(self._unsaved_events[0])
+                del self._unsaved_events[0]
+            if self._unsaved:
+                write_atomic(self.files.state, _encode(self._fields))
+                self._unsaved = False
+        except OSError as error:
+            if error.errno not in _NO_SPACE:
+                raise
+            return False
+        return True
 
     def end(self, state: State, **fields: Any) -> None:
         """Write how it ended, then the last state: a reader that sees an ended state finds `exit.json`."""
         check_transition(self.state, state)
         self._write_exit({"schema": SCHEMA, "state": state.value, "at": utc_now(), **fields})
         self.move(state)
+        while not self.flush():
+            time.sleep(_RETRY_S)
 
     def amend_end(self, **fields: Any) -> None:
         """Add to `exit.json` what was found out after the end."""
         self._write_exit({**json.loads(self.files.exit.read_text()), **fields})
 
     def _write_exit(self, document: dict[str, Any]) -> None:
-        write_atomic(self.files.exit, _encode(document))
+        """Insist: there is nothing else to do any more, and an end that isn't on record is lost."""
+        while True:
+            try:
+                return write_atomic(self.files.exit, _encode(document))
+            except OSError as error:
+                if error.errno not in _NO_SPACE:
+                    raise
+            time.sleep(_RETRY_S)
+
+    def _append(self, line: bytes) -> None:
+        fd = os.open(self.files.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "ab") as file:
+            file.write(line)
 
 
 def _encode(value: dict[str, Any]) -> bytes:

@@ -82,7 +82,7 @@ def _ask_keeper(recorded: Recorded, request: StopRequest) -> bool:
     keeper = recorded.state.keeper
     if keeper is None or not keeper.is_alive():
         return False
-    asked = requests.post(recorded.files.requests, request)
+    asked = _post(recorded, request)
     patience = _HUNG_LIMIT_S if _is_stopping(recorded) else _SILENCE_S
     if not _until(lambda: not asked.exists() or not keeper.is_alive(), patience):
         asked.unlink(missing_ok=True)
@@ -95,6 +95,16 @@ def _ask_keeper(recorded: Recorded, request: StopRequest) -> bool:
     if keeper.is_alive():
         raise _hung(recorded, keeper)
     return False
+
+
+def _post(recorded: Recorded, request: StopRequest) -> Path:
+    try:
+        return requests.post(recorded.files.requests, request)
+    except OSError as error:
+        raise SgltuiError(
+            f"can't ask the keeper of {recorded.address} to stop it: {recorded.files.requests}: {error.strerror}",
+            "free some space there, then stop again",
+        ) from error
 
 
 def _stand_in(recorded: Recorded, request: StopRequest) -> None:
