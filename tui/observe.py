@@ -16,6 +16,7 @@ from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import ALIVE, State
 from tui.launch.records import Recorded, list_names, read_newest
 from tui.paths import Places
+from tui.text import printable
 
 if TYPE_CHECKING:
     from tui.diagnosis.stages import StageTracker
@@ -38,7 +39,9 @@ class Instance(Struct, frozen=True):
         memory_bytes: what its members hold on all GPUs, or None when no GPU can be read.
         uptime_s: since its process was started, while it runs.
         ended_at: when its end was recorded.
-        cause: why it ended, in a few words, when it failed.
+        phase: what a stop is waiting for ("draining", "waiting for its memory"), while it is stopping.
+        phase_s: for how long already.
+        cause: why it ended, in a few words, when it failed; or what a stop left behind.
     """
 
     name: str
@@ -60,6 +63,8 @@ class Instance(Struct, frozen=True):
     members: tuple[ProcessIdentity, ...]
     memory_bytes: int | None
     cause: str | None
+    phase: str | None = None
+    phase_s: float | None = None
 
 
 class BrokenRecord(Struct, frozen=True):
@@ -110,7 +115,7 @@ class Observer:
         launch, state = recorded.launch, recorded.current_state()
         members = recorded.living_members()
         tracker = self._read_log(recorded.files.log, state) if recorded.is_local else None
-        started_at = _parse_time(recorded.state.started_at)
+        started_at = recorded.state.started_at
         return Instance(
             name=launch.name,
             launch=launch.launch,
@@ -124,13 +129,15 @@ class Observer:
             port=launch.port,
             started_at=started_at,
             uptime_s=_seconds_since(started_at) if state in ALIVE else None,
-            ended_at=_parse_time(recorded.exit.at) if recorded.exit is not None else None,
+            ended_at=recorded.exit.at if recorded.exit is not None else None,
             preset=launch.preset,
             sglang_version=launch.sglang_version,
             log_path=recorded.files.log,
             members=members,
             memory_bytes=_memory_bytes(gpus, members) if members else None,
             cause=_cause(recorded, state, tracker),
+            phase=recorded.state.phase if state is State.STOPPING else None,
+            phase_s=_seconds_since(recorded.state.phase_since) if state is State.STOPPING else None,
         )
 
     def _read_log(self, path: Path, state: State) -> StageTracker | None:
@@ -173,14 +180,35 @@ def _cause(recorded: Recorded, state: State, tracker: StageTracker | None) -> st
     """Why it isn't running, in a few words: what its log says, else what its exit says."""
     if state is State.LOST:
         return "gone without a trace: its keeper had died before, or the machine was restarted"
+    if state is State.STOPPED:
+        return _left_behind(recorded)
     if state is not State.FAILED:
         return None
     if recorded.exit is not None and recorded.exit.cause is not None:
-        return recorded.exit.cause
+        return printable(recorded.exit.cause)
     if tracker is not None and tracker.exception is not None:
-        return tracker.exception
+        return _harmless(tracker.exception)
     stage = f" during {tracker.progress.stage}" if tracker is not None else ""
     return f"{_exit_words(recorded)}{stage}"
+
+
+def _harmless(exception: str) -> str:
+    """A line of a log without control codes, and without a secret that was mistyped and is echoed in it."""
+    from tui.sglang.command import redact  # noqa: PLC0415 - only what has failed needs it
+
+    return " ".join(redact(printable(exception).split(" ")))
+
+
+def _left_behind(recorded: Recorded) -> str | None:
+    """What a stop couldn't end or bring back."""
+    report = recorded.exit.stop if recorded.exit is not None else None
+    if report is None:
+        return None
+    if report.survivors:
+        return f"pid {', '.join(map(str, report.survivors))} survived"
+    if report.released is False:
+        return f"{report.memory_after_gib} GiB of GPU memory hadn't come back when the stop gave up waiting"
+    return None
 
 
 def _exit_words(recorded: Recorded) -> str:
@@ -190,7 +218,3 @@ def _exit_words(recorded: Recorded) -> str:
     if ended.signal is not None:
         return f"ended by {ended.signal}"
     return f"ended with status {ended.returncode}"
-
-
-def _parse_time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text is not None else None

@@ -51,18 +51,23 @@ def find_places(environ: Mapping[str, str] = os.environ, project_presets: Path |
     A simulated machine brings its folders along, so that what is played there doesn't mix with real records.
     """
     if environ.get(SIMULATED_VARIABLE):
-        simulated = Path(environ[SIMULATED_VARIABLE]).expanduser()
+        simulated = _folder(environ[SIMULATED_VARIABLE])
         state, config = simulated / "state", simulated / "config"
     else:
         simulated = None
         dirs = PlatformDirs("sgltui", appauthor=False)
         state, config = dirs.user_state_path, dirs.user_config_path
     return Places(
-        state=Path(environ.get(STATE_DIR_VARIABLE) or state),
-        config=Path(environ.get(CONFIG_DIR_VARIABLE) or config),
+        state=_folder(environ.get(STATE_DIR_VARIABLE) or state),
+        config=_folder(environ.get(CONFIG_DIR_VARIABLE) or config),
         simulated=simulated,
         project_presets=project_presets,
     )
+
+
+def _folder(path: str | Path) -> Path:
+    """Absolute: keepers and servers live in other folders than whoever started them."""
+    return Path(path).expanduser().absolute()
 
 
 def find_shipped_presets() -> Path:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import socket
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -120,7 +123,9 @@ def test_memory_that_does_not_come_back_is_status_5(command_line: CommandLine) -
     command_line.ok("launch", "--model", MODEL, "--wait")
     done = command_line.run("stop", "qwen3-0.6b")
     assert done.returncode == 5
-    assert "NOT ALL OF IT CAME BACK" in done.stdout
+    assert "of GPU memory did NOT come back" in done.stdout
+    assert "hadn't come back" in command_line.ps("qwen3-0.6b")["cause"]
+    assert "no process that the driver tells of" in command_line.ok("gpus")
 
 
 def test_follow_shows_a_launch_from_its_first_line_to_its_end(command_line: CommandLine) -> None:
@@ -150,8 +155,105 @@ def test_stopping_several_tells_each_and_does_not_hide_the_unknown_one(command_l
     done = command_line.run("stop", "one", "nobody", "two", "--grace", "0")
     assert done.returncode == 2
     assert "no server named 'nobody'" in done.stderr
-    assert done.stdout.startswith("one: stopped")
-    assert "\ntwo: stopped" in done.stdout
+    assert [line.partition(":")[0] for line in done.stdout.splitlines()] == ["one", "two"]
+
+
+def test_a_folder_of_presets_may_be_named_before_or_after_the_command(
+    command_line: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "projects-own.toml").write_text('model = "Qwen/Qwen3-0.6B"\n')
+    assert "projects-own" in command_line.ok("--presets", str(tmp_path), "preset", "list")
+    assert "projects-own" in command_line.ok("preset", "list", "--presets", str(tmp_path))
+
+
+def test_launches_at_the_same_moment_share_neither_name_nor_port_nor_gpu(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "hang=weight load"
+    twins = [command_line.start("launch", "--model", MODEL, "--name", "twin") for _ in range(3)]
+    outcomes = [(twin.communicate(timeout=LIMIT_S)[1], twin.returncode) for twin in twins]
+    assert sorted(status for _, status in outcomes) == [0, 1, 1]
+    assert sum("'twin' is already" in words for words, _ in outcomes) == 2
+    assert len(command_line.launches("twin")) == 1
+    command_line.ok("launch", "--model", MODEL, "--name", "other")
+    twin, other = command_line.ps("twin"), command_line.ps("other")
+    assert twin["port"] != other["port"]
+    assert twin["gpus"] != other["gpus"], "the first has loaded nothing yet, but will"
+
+
+def test_nothing_in_the_current_folder_stands_in_for_a_module_of_ours(
+    command_line: CommandLine, tmp_path: Path
+) -> None:
+    (tmp_path / "fcntl.py").write_text("raise SystemExit('not yours')\n")
+    (tmp_path / "select.py").write_text("raise SystemExit('not yours')\n")
+    words = [str(Path(sys.executable).parent / "sgltui"), "launch", "--model", MODEL]
+    subprocess.run(words, env=command_line.environment, cwd=tmp_path, check=True, capture_output=True, timeout=LIMIT_S)
+
+
+def test_a_relative_folder_means_the_same_to_keeper_and_server(command_line: CommandLine) -> None:
+    directory = command_line.machine.directory
+    words = command_line.words("launch", "--model", MODEL, "--wait")
+    environment = {**command_line.environment, "SGLTUI_SIMULATED": directory.name}
+    subprocess.run(words, env=environment, cwd=directory.parent, check=True, capture_output=True, timeout=LIMIT_S)
+    assert command_line.ps("qwen3-0.6b")["state"] == "ready"
+
+
+def test_a_stop_while_the_keeper_waits_for_memory_after_a_crash_gets_its_report(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "leak"
+    command_line.ok("launch", "--model", MODEL, "--wait")
+    os.kill(command_line.child("qwen3-0.6b", "sglang::detokenizer"), signal.SIGKILL)
+    command_line.wait_for("qwen3-0.6b", "failed")
+    command_line.places.settings_file.write_text("release_wait_s = 0\n")
+    done = command_line.run("stop", "qwen3-0.6b")
+    assert done.returncode == 5, done.stderr
+    assert "did NOT come back" in done.stdout
+    assert command_line.ps("qwen3-0.6b")["state"] == "failed"
+
+
+def test_an_interrupted_stop_returns_at_once_and_the_keeper_goes_on(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "ignore-term"
+    command_line.ok("launch", "--model", MODEL, "--wait")
+    stopping = command_line.start("stop", "qwen3-0.6b", "--grace", "600")
+    command_line.wait_for("qwen3-0.6b", "stopping")
+    stopping.send_signal(signal.SIGINT)
+    stopping.communicate(timeout=LIMIT_S)
+    assert stopping.returncode == 130
+    assert command_line.ps("qwen3-0.6b")["state"] == "stopping"
+    [result] = command_line.json("stop", "--kill", "qwen3-0.6b")["results"]
+    assert len(result["killed"]) >= 1
+
+
+def test_a_reader_who_has_seen_enough_ends_a_command_quietly(command_line: CommandLine) -> None:
+    command_line.environ["SGLTUI_SIM"] = "hang=weight load"
+    command_line.ok("launch", "--model", MODEL)
+    command_line.wait_for("qwen3-0.6b", "loading")
+    for words in ("ps --json", "preset list", "logs qwen3-0.6b -f"):
+        pipe = f"{' '.join(map(shlex.quote, command_line.words()))} {words} | head -n 1"
+        done = subprocess.run(
+            ["bash", "-c", f"set -o pipefail; {pipe}"],
+            env=command_line.environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), words
+    full = subprocess.run(
+        ["bash", "-c", f"{' '.join(map(shlex.quote, command_line.words()))} ps > /dev/full"],
+        env=command_line.environment,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert full.returncode == 1
+    assert "No space left on device" in full.stderr
+
+
+def test_a_mistyped_secret_is_neither_recorded_nor_shown(command_line: CommandLine) -> None:
+    done = command_line.run("launch", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
+    assert done.returncode == 1
+    assert "sesame" not in done.stdout + done.stderr + command_line.ok("ps") + command_line.ok("ps", "--json")
+    [directory] = command_line.launches("qwen3-0.6b")
+    assert "sesame" not in directory.joinpath("launch.json").read_text()
 
 
 # Refused before anything starts -------------------------------------------------------------------------------------
@@ -217,6 +319,16 @@ def test_an_unknown_preset_and_a_broken_one(command_line: CommandLine) -> None:
     assert f"{path}:3: launch.port is 'many'" in done.stderr
 
 
+@pytest.mark.parametrize("model", ["~nosuchuser/x/y", "/" + "x" * 300, "\udcff/x/y"])
+def test_a_model_that_cannot_even_be_looked_for(command_line: CommandLine, model: str) -> None:
+    assert_refused(command_line, "--model", model, "--name", "one", says="sgltui: ")
+    assert command_line.launches("one") == []
+
+
+def test_a_host_that_is_none(command_line: CommandLine) -> None:
+    assert_refused(command_line, "--model", MODEL, "--", "--host", "a..b", says="'a..b' is no address of this machine")
+
+
 def test_a_secret_that_is_not_there(command_line: CommandLine) -> None:
     command_line.write_preset("secret", 'model = "x/y"\n[flags]\napi-key = { env = "NO_SUCH_KEY_HERE" }\n')
     assert_refused(command_line, "secret", says="NO_SUCH_KEY_HERE, which isn't set")
@@ -259,10 +371,13 @@ def test_no_python_with_sglang(command_line: CommandLine) -> None:
         (["launch", "x", "--model", "y"], "give either a preset or --model"),
         (["launch", "--model", "m", "--name", "../x"], "can't be a server's name"),
         (["launch", "--model", "m", "--on", "first"], "names no GPU"),
-        (["launch", "--model", "m", "--port", "99999"], "is no port"),
+        (["launch", "--model", "m", "--port", "99999"], "isn't a port"),
         (["logs", "nobody"], "no server named 'nobody'; known names: none yet"),
         (["ps", "--", "--tp", "2"], "only `launch` takes flags behind `--`"),
         (["dance"], "invalid choice: 'dance'"),
+        (["--read-only", "stop", "x"], "--read-only: nothing is changed"),
+        (["--read-only", "launch", "--model", "m"], "--read-only: nothing is changed"),
+        (["launch", "--model", "m", "--timeout", "3"], "--timeout goes with --wait"),
         (["ui"], "the UI needs a terminal"),
     ],
 )

@@ -14,10 +14,17 @@ from pathlib import Path
 import pytest
 
 from tests.support.keeping import PROGRAMS, Keeping, Kept, is_running
+from tests.support.nvml import FakeNvml
 from tests.support.waiting import wait_until
+from tui.errors import RefusedError
+from tui.keeper import procfs
 from tui.keeper.identity import ProcessIdentity, identify, send_signal
+from tui.keeper.members import Members
 from tui.keeper.requests import post
+from tui.keeper.spawn import create_log, spawn
 from tui.keeper.stop import StopRequest
+from tui.launch import guard
+from tui.launch.records import GivenGpu
 from tui.launch.stop import stop_launch
 from tui.paths import Places
 
@@ -165,9 +172,14 @@ def test_a_stranger_who_answers_on_the_port_makes_nobody_ready(keeping: Keeping,
 
 def test_rubbish_among_the_requests_is_taken_away_and_does_no_harm(keeping: Keeping, tmp_path: Path) -> None:
     kept, _ = start_tree(keeping, tmp_path)
-    for number, rubbish in enumerate((b"", b"\xff\x00", b"[]", b'{"verb": "dance"}', b'{"verb": "stop"}')):
+    deep = b"[" * 50_000
+    for number, rubbish in enumerate((b"", b"\xff\x00", b"[]", b'{"verb": "dance"}', b'{"verb": "stop"}', deep)):
         (kept.files.requests / f"{number}.json").write_bytes(rubbish)
-    wait_until(lambda: not list(kept.files.requests.iterdir()), what="requests taken")
+    (kept.files.requests / "dangling.json").symlink_to("nowhere")
+    os.mkfifo(kept.files.requests / "pipe.json")
+    folder = kept.files.requests / "folder.json"
+    folder.mkdir()
+    wait_until(lambda: list(kept.files.requests.iterdir()) == [folder], what="requests taken")
     assert kept.read().is_attended
     assert kept.state == "starting"
     post(kept.files.requests, QUICK)
@@ -197,6 +209,143 @@ def test_servers_get_default_signals_and_the_marks_that_survive_setproctitle(kee
     kept.wait_for("failed")
     # SIGPIPE: Python itself ignores it in every process it starts.
     assert kept.files.log.read_text() == "[False, False, True] 1 1 True /dev/null\n"
+
+
+def daemon_without_marks() -> tuple[int, int]:
+    """A double-forked daemon of ours in a session whose leader is gone: its pid, and the session's number."""
+    words = (
+        "import os, time\nos.setsid()\nif os.fork(): os._exit(0)\n"
+        "print(os.getpid(), os.getsid(0), flush=True)\ntime.sleep(600)"
+    )
+    launcher = subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, text=True)
+    assert launcher.stdout is not None
+    pid, session = map(int, launcher.stdout.readline().split())
+    launcher.wait()
+    launcher.stdout.close()
+    return pid, session
+
+
+@pytest.mark.parametrize("boot", ["this boot", "the boot before"])
+def test_a_session_number_that_is_used_again_makes_nobody_a_member(keeping: Keeping, boot: str) -> None:
+    innocent, session = daemon_without_marks()
+    try:
+        kept = keeping.launch([sys.executable, "-c", "pass"])
+        kept.wait_for("failed")
+        wait_until(lambda: not kept.read().is_attended)
+        here = identify(os.getpid())
+        assert here is not None
+        boot_id = here.boot_id if boot == "this boot" else boot
+        server = ProcessIdentity(session, 1, session, boot_id).as_json()
+        kept.files.exit.unlink()
+        kept.files.state.write_text(json.dumps({"state": "ready", "server": server, "members": [server]}))
+        assert kept.state == "lost"
+        report = stop_launch(keeping.places, "server", QUICK)
+        assert report.stopped == ()
+        assert is_running(innocent)
+        assert kept.exit()["state"] == "lost", "nobody stopped it, and it isn't said"
+    finally:
+        os.kill(innocent, signal.SIGKILL)
+
+
+def test_a_pid_that_changes_hands_while_its_tree_is_walked_makes_nobody_a_member(
+    monkeypatch: pytest.MonkeyPatch, decoy: int
+) -> None:
+    root = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        server = identify(root.pid)
+        assert server is not None
+        # What a stale look at `children` gives: the pid was a child's, and is the decoy's now.
+        monkeypatch.setattr(procfs, "children", lambda pid: iter([decoy] if pid == root.pid else []))
+        members = Members(server, "no mark", None)
+        members.refresh()
+        assert members.alive() == [server]
+    finally:
+        root.kill()
+        root.wait()
+
+
+def test_a_server_that_is_not_on_record_never_runs(tmp_path: Path) -> None:
+    log = create_log(tmp_path / "log")
+    spawned = spawn(["/bin/sh", "-c", "touch ran"], {}, str(tmp_path), log)
+    assert is_running(spawned.pid)
+    spawned.give_up()  # what the kernel does when the keeper is killed
+    os.waitpid(spawned.pid, 0)
+    os.close(log)
+    assert not (tmp_path / "ran").exists()
+
+
+ORPHAN_AND_EXIT_7 = "import os, sys, time\nif os.fork(): sys.exit(7)\ntime.sleep(600)"
+
+
+def test_a_keeper_killed_while_it_cleans_up_is_replaced_and_the_end_stays_what_it_was(keeping: Keeping) -> None:
+    kept = keeping.launch([sys.executable, "-c", ORPHAN_AND_EXIT_7])
+    wait_until(kept.files.exit.exists)
+    os.kill(kept.keeper_pid, signal.SIGKILL)
+    wait_until(lambda: not kept.read().is_attended)
+    assert len(kept.read().living_members()) == 1, "the orphan, on record although its keeper is gone"
+    report = stop_launch(keeping.places, "server", QUICK)
+    assert len(report.stopped) == 1
+    assert not is_running(report.stopped[0])
+    end = kept.exit()
+    assert (end["state"], end["returncode"], end["asked"]) == ("failed", 7, False)
+    assert kept.state == "failed"
+
+
+def test_a_survivor_of_one_stop_can_be_stopped_again_and_blocks_its_name_until_then(
+    keeping: Keeping,
+) -> None:
+    kept = keeping.launch([sys.executable, "-c", "pass"])
+    wait_until(lambda: kept.files.exit.exists() and kept.exit().get("stop"))
+    wait_until(lambda: not kept.read().is_attended)
+    survivor = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    identity = identify(survivor.pid)
+    assert identity is not None
+    state = json.loads(kept.files.state.read_text())
+    kept.files.state.write_text(json.dumps({**state, "members": [identity.as_json()]}))
+    with pytest.raises(RefusedError, match="still run"):
+        guard.check_name(keeping.places, "server")
+    assert stop_launch(keeping.places, "server", QUICK).stopped == (survivor.pid,)
+    assert survivor.wait() == -signal.SIGKILL
+    guard.check_name(keeping.places, "server")
+
+
+def test_two_who_stop_an_unattended_server_at_once_both_learn_how_it_ended(keeping: Keeping, tmp_path: Path) -> None:
+    kept, pids = start_tree(keeping, tmp_path)
+    wait_until(lambda: len(kept.read().state.members) == 4, what="all members on record")
+    os.kill(kept.keeper_pid, signal.SIGKILL)
+    wait_until(lambda: not kept.read().is_attended)
+    reports = []
+    askers = [
+        threading.Thread(target=lambda: reports.append(stop_launch(keeping.places, "server", QUICK))) for _ in range(2)
+    ]
+    for asker in askers:
+        asker.start()
+    for asker in askers:
+        asker.join(timeout=60)
+    assert len(reports) == 2
+    assert set(reports[0].stopped) == set(reports[1].stopped) == set(pids)
+
+
+def test_an_end_by_a_real_time_signal_is_recorded(keeping: Keeping) -> None:
+    kept = keeping.launch([sys.executable, "-c", "import os; os.kill(os.getpid(), 40)"])
+    kept.wait_for("failed")
+    assert (kept.exit()["returncode"], kept.exit()["signal"]) == (-40, "signal 40")
+
+
+def test_a_driver_that_hangs_keeps_no_server_alive(
+    keeping: Keeping, fake_nvml: FakeNvml, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in fake_nvml.environment.items():
+        monkeypatch.setenv(name, value)
+    fake_nvml.tell("gpus 1")
+    kept = keeping.launch(
+        [sys.executable, "-c", "import time; time.sleep(600)"], gpus=[GivenGpu(0, "GPU-unknown", "fake")]
+    )
+    kept.wait_for("starting")
+    fake_nvml.tell("gpus 1", "delay 60000000")
+    report = stop_launch(keeping.places, "server", StopRequest(release_wait_s=0, kill=True))
+    assert not is_running(report.stopped[0])
+    assert report.released is None, "nobody can tell"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a small file system")

@@ -1,7 +1,7 @@
 """A process tree that does all it can to be left behind: `python tree.py PIDS_FILE`.
 
-Parent, a child in its session, a child in a session of its own, and a double-forked daemon whose environment block
-is wiped and whose output goes elsewhere. All ignore TERM, INT and HUP. The pids are written once all are there.
+Parent, a child in its session, a child in a session of its own, and a double-forked daemon with an empty environment
+whose output goes elsewhere. All ignore TERM, INT and HUP. The pids are written once all are there.
 """
 
 from __future__ import annotations
@@ -11,6 +11,14 @@ import signal
 import sys
 import time
 from pathlib import Path
+
+# Ignored signals stay ignored through exec.
+DAEMON = """
+import os, sys, time
+os.write(int(sys.argv[1]), b"%d\\n" % os.getpid())
+os.close(int(sys.argv[1]))
+time.sleep(600)
+"""
 
 
 def ignore_signals() -> None:
@@ -29,6 +37,8 @@ def fork_child(channel: int, *, new_session: bool = False, daemon: bool = False)
         null = os.open(os.devnull, os.O_RDWR)
         for number in (0, 1, 2):
             os.dup2(null, number)
+        os.set_inheritable(channel, True)
+        os.execve(sys.executable, [sys.executable, "-c", DAEMON, str(channel)], {})  # noqa: S606 - no shell wanted
     os.write(channel, f"{os.getpid()}\n".encode())
     while True:
         time.sleep(60)

@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 
+from tests.support.simulated import read_command
 from tests.support.waiting import wait_until
 from tui.errors import SgltuiError
+from tui.keeper import procfs
 from tui.keeper.stop import StopRequest
 from tui.launch.records import list_names
 from tui.launch.stop import stop_launch
@@ -72,6 +74,11 @@ class CommandLine:
 
     def wait_for(self, name: str, *states: str) -> None:
         wait_until(lambda: self.ps(name)["state"] in states, LIMIT_S, f"{name} {states}: {self.ps(name)}")
+
+    def child(self, name: str, title: str) -> int:
+        """The pid of the server's child whose command line is `title`."""
+        [pid] = [pid for pid in procfs.children(self.ps(name)["pid"]) if read_command(pid) == title]
+        return pid
 
     def write_preset(self, name: str, text: str) -> Path:
         path = self.places.user_presets / f"{name}.toml"

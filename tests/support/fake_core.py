@@ -156,6 +156,8 @@ class FakeCore:
         refusal: what `launch` and `stop` raise, if anything.
         gate: `launch` and `stop` wait for it, so that a test can look at the screen meanwhile; it starts open.
         look_gate: `snapshot` waits for it; it starts open.
+        presets_gate: `presets` waits for it; it starts open.
+        grace_s: as it is set.
         asked, looks: how often `snapshot` was called, and came back.
         on_launch: called with the request, to change `now`.
     """
@@ -172,6 +174,9 @@ class FakeCore:
         self.gate.set()
         self.look_gate = threading.Event()
         self.look_gate.set()
+        self.presets_gate = threading.Event()
+        self.presets_gate.set()
+        self.grace_s = 30.0
         self.asked = self.looks = 0
         self.on_launch: Callable[[LaunchRequest], None] = lambda _request: None
         self.launches: list[LaunchRequest] = []
@@ -192,6 +197,7 @@ class FakeCore:
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """What it was made with."""
+        self.presets_gate.wait(timeout=30)
         return self._presets, self._problems
 
     def launch(self, request: LaunchRequest) -> str:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,15 @@ import pytest
 
 from tests.support.waiting import wait_until
 from tui.keeper.files import LaunchFiles
-from tui.keeper.identity import read_stat
-from tui.keeper.records import utc_now
+from tui.keeper.identity import read_stat, send_signal
 from tui.launch.directory import create_launch, next_launch
+from tui.launch.ports import choose_port
 from tui.launch.records import LaunchRecord, Machine, Recorded, read_launch
 from tui.launch.start import hand_over
 from tui.paths import Places
 from tui.sglang.command import make_command
 
+_FIRST_PORT = 40000  # only promised, to have something to hand over; nobody listens there
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
 
@@ -83,7 +85,7 @@ class Keeping:
         record = LaunchRecord(
             name=name,
             launch=next_launch(self.places, name),
-            created_at=utc_now(),
+            created_at=datetime.now(UTC),
             argv=list(argv),
             model="none",
             host="127.0.0.1",
@@ -95,7 +97,9 @@ class Keeping:
         )
         record = msgspec.structs.replace(record, **fields)
         files = create_launch(self.places, record)
-        hand_over(files, make_command(argv), record, dict(os.environ), None)
+        promise = choose_port([], "127.0.0.1", None, _FIRST_PORT)
+        hand_over(files, make_command(argv), record, dict(os.environ), promise)
+        promise.close()
         kept = Kept(files)
         self.launched.append(kept)
         return kept
@@ -109,8 +113,8 @@ class Keeping:
             recorded = kept.read()
             victims = [recorded.state.keeper, *recorded.state.members]
             for identity in victims:
-                if identity is not None and identity.is_alive():
-                    os.kill(identity.pid, signal.SIGKILL)
+                if identity is not None:
+                    send_signal(identity, signal.SIGKILL)
 
 
 @pytest.fixture

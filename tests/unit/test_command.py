@@ -187,3 +187,18 @@ def test_every_spelling_of_model_host_and_port_is_taken_out(parser: StrictParser
         flag = meaning(parser, option)
         rest = split_flag_words([option, "80"]).rest
         assert (rest == ()) == (flag in taken) or flag is None, option
+
+
+@pytest.mark.parametrize(
+    "typed", ["--apikey", "--api_key", "--Api-Key", "--hf-token", "--password", "--my-secret", "--key"]
+)
+def test_a_mistyped_secret_flag_hides_its_value_too(typed: str) -> None:
+    assert redact([typed, "open-sesame", "--tp", "2"]) == [typed, "***", "--tp", "2"]
+    assert redact([f"{typed}=open-sesame"]) == [f"{typed}=***"]
+
+
+@pytest.mark.parametrize(
+    "harmless", ["--tokenizer-path", "--max-total-tokens", "--ssl-keyfile", "--bucket-time-to-first-token"]
+)
+def test_flags_that_only_sound_secret_keep_their_values(harmless: str) -> None:
+    assert redact([harmless, "value"]) == [harmless, "value"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from typing import Any
 
 import pytest
 
@@ -48,6 +50,38 @@ def test_choices_and_switches_are_those_of_the_usage(release: str) -> None:
             assert f"[{option}]" in usage
         else:
             assert f"{option} " in usage
+
+
+def read_server_args(release: str) -> dict[str, Any]:
+    """What a real server of the release said it runs with: a repr of its arguments up to 0.5.11, then a dict."""
+    printed = re.search(r"server_args=(.*)", (FIXTURES / "real" / release / "term.log").read_text())
+    assert printed is not None
+    if release == "0.5.23":
+        return dict(ast.literal_eval(printed[1]))
+    call = ast.parse(printed[1], mode="eval").body
+    assert isinstance(call, ast.Call)
+    literals = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    return {name: ast.literal_eval(value) for name, value in literals.items() if not isinstance(value, ast.Call)}
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_real_server_runs_with_these_defaults_except_where_it_was_told_or_decided(release: str) -> None:
+    told = {"port", "enable_metrics", "disable_cuda_graph", "disable_overlap_schedule", "skip_server_warmup"}
+    decided = {
+        "load_balance_method",
+        "mamba_scheduler_strategy",
+        "disable_piecewise_cuda_graph",
+        "boundary_reduction",
+        "encoder_transfer_backend",
+    }
+    running = read_server_args(release)
+    defaults = {flag.dest: flag.default for flag in load_inventory(release).flags if flag.default is not None}
+    known = {name for name in defaults if name in running}
+    assert len(known) > 150
+    assert {name for name in known if running[name] != defaults[name]} <= told | decided
+    parallel = load_inventory(release).find("--tp-size")
+    assert parallel is not None
+    assert parallel.default == running["tp_size"]
 
 
 @pytest.mark.parametrize("release", RELEASES)

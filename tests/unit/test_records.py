@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,7 @@ def record(places: Places, name: str = "one", machine: Machine | None = None, **
     launch = LaunchRecord(
         name=name,
         launch=next_launch(places, name),
-        created_at=utc_now(),
+        created_at=datetime.now(UTC),
         argv=["python"],
         model="m",
         host="127.0.0.1",
@@ -114,21 +115,29 @@ def test_what_another_machine_records_is_shown_and_left_alone(places: Places, ot
     assert (instance.state, instance.local, instance.members) == (State.READY, False, ())
     with pytest.raises(RefusedError, match="not here"):
         stop_launch(places, "one", StopRequest(release_wait_s=0))
-    with pytest.raises(RefusedError, match="shares this state folder"):
+    with pytest.raises(RefusedError, match="in another pid namespace or host"):
         guard.check_name(places, "one")
     assert is_running(os.getpid())
 
 
 def test_a_launch_that_no_keeper_ever_took_is_pending_and_then_lost(places: Places) -> None:
     record(places, "fresh")
-    record(places, "old", created_at="2026-01-01T00:00:00.000Z")
+    record(places, "old", created_at=datetime(2026, 1, 1, tzinfo=UTC))
     states = {one.name: one.state for one in Observer(places, NoGpus()).observe().instances}
     assert states == {"fresh": State.PENDING, "old": State.LOST}
     guard.check_name(places, "old")
 
 
 @pytest.mark.parametrize(
-    ("name", "rubbish"), [("launch.json", b""), ("launch.json", b"[1]"), ("state.json", b'{"state": "dancing"}')]
+    ("name", "rubbish"),
+    [
+        ("launch.json", b""),
+        ("launch.json", b"[1]"),
+        ("state.json", b'{"state": "dancing"}'),
+        ("state.json", b'{"started_at": "yesterday"}'),
+        ("exit.json", b'{"state": "failed", "at": "x"}'),
+        ("exit.json", b'{"state": "stopped", "at": "2026-01-01T00:00:00Z", "stop": {}}'),
+    ],
 )
 def test_a_broken_record_is_told_and_hides_nobody(places: Places, name: str, rubbish: bytes) -> None:
     records = record(places, "broken")

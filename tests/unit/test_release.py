@@ -55,9 +55,28 @@ def test_release_where_the_driver_names_none_is_proved_by_the_state_before_the_l
 def test_a_launch_without_gpus_has_nothing_to_give_back() -> None:
     release = Release([], None, {}, frozenset({OURS}))
     assert release.check(None) is True
-    assert release.used_gib(BEFORE) is None
+    assert release.held_gib(BEFORE) is None
 
 
-def test_used_is_the_sum_over_the_launch_s_gpus() -> None:
-    assert Release(["a", "b"], BEFORE, {}, frozenset()).used_gib(BEFORE) == 146.0
-    assert Release(["b"], BEFORE, {}, frozenset()).used_gib(BEFORE) == 71.0
+OURS_ON_BOTH = Release(["a", "b"], BEFORE, {}, frozenset({OURS}))
+
+
+@pytest.mark.parametrize(
+    ("at", "gib"),
+    [
+        pytest.param(BEFORE, 140.0, id="the members' own, on both GPUs"),
+        pytest.param(reading({"a": 45, "b": 1}, others={"a": 44}), 0.0, id="others grew"),
+        pytest.param(reading({"a": 75, "b": 1}, others={"a": 4}), 70.0, id="nobody's now"),
+        pytest.param(reading({"a": 35, "b": 1}, ours={"a": 30}, others={"a": 4}), 30.0, id="half gone"),
+        pytest.param(reading({"a": 5}), None, id="a GPU was lost"),
+        pytest.param(None, None, id="unreadable"),
+    ],
+)
+def test_what_the_launch_holds_is_its_own_share_not_the_gpu_s(at: GpuMemoryReading | None, gib: float | None) -> None:
+    assert OURS_ON_BOTH.held_gib(at) == gib
+
+
+def test_where_the_driver_names_no_process_the_share_is_what_came_since_the_launch() -> None:
+    unnamed = reading({"a": 71})
+    assert Release(["a"], unnamed, {"a": GIB}, frozenset({OURS})).held_gib(unnamed) == 70.0
+    assert Release(["a"], unnamed, {}, frozenset({OURS})).held_gib(unnamed) is None

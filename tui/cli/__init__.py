@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from tui.cli.parser import build_parser
+from tui.cli.say import say
 from tui.errors import ExitCode, SgltuiError
 
 
@@ -19,23 +20,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = build_parser().parse_args(arguments)
     module, _, function = options.run.partition(":")
     try:
-        return int(getattr(import_module(module), function)(options))
+        status = int(getattr(import_module(module), function)(options))
+        sys.stdout.flush()  # here, where a full disk or a closed pipe can still be told
     except SgltuiError as error:
-        print(f"sgltui: {_one_line(str(error))}", file=sys.stderr)
+        say(str(error))
         return int(error.exit_code)
+    except KeyboardInterrupt:
+        say("interrupted; what was launched or is being stopped goes on")
+        return int(ExitCode.INTERRUPTED)
     except BrokenPipeError:
-        # Whoever reads has seen enough (`| head`); nothing more can be written, not even at interpreter exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever reads has seen enough (`| head`).
+        _forget_stdout()
         return int(ExitCode.DONE)
     except OSError as error:
-        where = f"{error.filename}: " if error.filename else ""
-        print(f"sgltui: {_one_line(where)}{error.strerror or error}", file=sys.stderr)
+        say(f"{error.filename}: {error.strerror}" if error.filename else str(error))
+        _forget_stdout()
         return int(ExitCode.FAILED)
-    except KeyboardInterrupt:
-        print("sgltui: interrupted", file=sys.stderr)
-        return int(ExitCode.INTERRUPTED)
+    return status
 
 
-def _one_line(text: str) -> str:
-    """Names and paths in messages come from outside: no line breaks, no control codes."""
-    return "".join(char if char.isprintable() else " " for char in text)
+def _forget_stdout() -> None:
+    """Nothing more can be written, not even what the interpreter still holds when it exits."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from tui.gpu.open import open_reader
 from tui.observe import Observer
 from tui.paths import Places, find_places
 from tui.settings import Settings, load_settings
+from tui.text import printable
 
 
 class Context(Struct, frozen=True):
@@ -45,12 +48,10 @@ def print_json(value: Any) -> None:
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Columns as wide as their widest cell, two blanks apart; text from outside loses its control codes."""
-    table = [list(header), *([_printable(cell) for cell in row] for row in rows)]
+    """Columns as wide as their widest cell, two blanks apart; on a terminal no line is longer than it is wide."""
+    table = [list(header), *([printable(cell) for cell in row] for row in rows)]
     widths = [max(len(row[column]) for row in table) for column in range(len(header))]
+    limit = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
     for row in table:
-        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def _printable(text: str) -> str:
-    return "".join(char if char.isprintable() else " " for char in text)
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        print(line if limit is None or len(line) <= limit else f"{line[: limit - 1]}…")

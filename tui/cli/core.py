@@ -24,6 +24,11 @@ class LocalCore:
         self._context = context
         self._observer = Observer(context.places, context.reader)
 
+    @property
+    def grace_s(self) -> float:
+        """How long a stop lets requests run."""
+        return self._context.settings.grace_s
+
     def snapshot(self) -> Snapshot:
         """Look at the machine now."""
         return self._observer.observe()
@@ -46,7 +51,7 @@ class LocalCore:
         request = StopRequest(settings.grace_s, settings.release_wait_s, kill)
         report = stop_launch(self._context.places, name, request)
         return StopOutcome(
-            name=report.name,
+            name=name,
             survivors=report.survivors,
             released=report.released,
             memory_before_bytes=_bytes(report.memory_before_gib),

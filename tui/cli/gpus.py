@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from typing import Any
 
 from tui.cli.context import open_context, print_json, print_table
+from tui.cli.say import say
 from tui.errors import ExitCode
 from tui.gpu import GpuProcess, GpuReading, GpuSnapshot
 from tui.observe import Instance
 from tui.units import MIB, format_gib
 
-_HEADER = ("GPU", "NAME", "USED", "TOTAL", "FREE", "UTIL", "TEMP", "POWER")
+_HEADER = ("GPU", "NAME", "USED", "RESERVED", "FREE", "TOTAL", "UTIL", "TEMP", "POWER")
+# Drivers round, and keep a little for themselves; less than this is nobody's loss.
+_UNEXPLAINED_BYTES = 256 * MIB
 
 
 def gpus(options: argparse.Namespace) -> ExitCode:
@@ -24,7 +26,7 @@ def gpus(options: argparse.Namespace) -> ExitCode:
     else:
         _print(reading, owners)
     if reading.problem is not None:
-        print(f"sgltui: {reading.problem.what}; {reading.problem.hint}", file=sys.stderr)
+        say(f"{reading.problem.what}; {reading.problem.hint}")
         return ExitCode.FAILED
     return ExitCode.DONE
 
@@ -70,26 +72,38 @@ def _print(reading: GpuReading, owners: dict[int, str]) -> None:
     if not reading.gpus:
         return
     print_table(_HEADER, (_row(gpu) for gpu in reading.gpus))
-    holders = [
-        (str(gpu.index), str(process.pid), process.user or "?", format_gib(process.used_bytes), _who(process, owners))
-        for gpu in reading.gpus
-        for process in gpu.processes
-    ]
+    holders = [holder for gpu in reading.gpus for holder in _holders(gpu, owners)]
     if holders:
         print()
         print_table(("GPU", "PID", "USER", "GIB", "WHO"), holders)
 
 
+def _holders(gpu: GpuSnapshot, owners: dict[int, str]) -> list[tuple[str, ...]]:
+    """Who holds memory of it, and what the driver doesn't explain: a process that is gone may have left it behind."""
+    index = str(gpu.index)
+    rows: list[tuple[str, ...]] = [
+        (index, str(process.pid), process.user or "?", format_gib(process.used_bytes), _who(process, owners))
+        for process in gpu.processes
+    ]
+    sizes = [process.used_bytes for process in gpu.processes]
+    if gpu.memory is not None and None not in sizes:
+        unexplained = gpu.memory.used_bytes - sum(size for size in sizes if size is not None)
+        if unexplained > _UNEXPLAINED_BYTES:
+            rows.append((index, "-", "-", format_gib(unexplained), "no process that the driver tells of"))
+    return rows
+
+
 def _row(gpu: GpuSnapshot) -> tuple[str, ...]:
     memory = gpu.memory
     if memory is None:
-        return (str(gpu.index), gpu.name, gpu.problem or "-", "-", "-", "-", "-", "-")
+        return (str(gpu.index), gpu.name, gpu.problem or "-", *"------")
     return (
         str(gpu.index),
         gpu.name,
         format_gib(memory.used_bytes),
-        format_gib(memory.total_bytes),
+        format_gib(memory.reserved_bytes),
         format_gib(memory.free_bytes),
+        format_gib(memory.total_bytes),
         _with_unit(gpu.utilization_percent, "%"),
         _with_unit(gpu.temperature_c, "°C"),
         _with_unit(None if gpu.power_w is None else round(gpu.power_w), "W"),

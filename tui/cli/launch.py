@@ -7,8 +7,10 @@ import sys
 import time
 
 from tui.cli.context import Context, open_context
+from tui.cli.say import say
 from tui.cli.words import describe_state
 from tui.errors import ExitCode, UsageError
+from tui.keeper.readiness import reachable
 from tui.keeper.states import State
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
 from tui.launch.start import Launcher
@@ -17,6 +19,8 @@ from tui.presets import find_preset
 from tui.units import format_duration
 
 _LOOK_STEP_S = 0.25
+_UNDECIDED = frozenset({State.PENDING, State.STARTING, State.LOADING})
+_NEW_LINE, _SAME_LINE = "\n", "\r\x1b[K"
 
 
 def launch(options: argparse.Namespace) -> ExitCode:
@@ -45,20 +49,56 @@ def _wait(context: Context, address: str, timeout_s: float | None) -> ExitCode:
     """Tell each stage on stderr until the launch is ready (0) or isn't going to be (1)."""
     observer = context.observer
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
-    told = ""
+    told = _Told()
     while True:
         instance = _find(observer.observe().instances, address)
-        told = _tell(instance, told)
-        if instance.state is State.READY:
-            return ExitCode.DONE
-        if instance.state not in {State.PENDING, State.STARTING, State.LOADING}:
-            print(f"{address} {instance.state}: {instance.cause or 'see its log'}", file=sys.stderr)
-            print(f"see `sgltui logs {address}`", file=sys.stderr)
-            return ExitCode.FAILED
-        if deadline is not None and time.monotonic() > deadline:
-            print(f"{address} isn't ready after {timeout_s:g} s; it goes on: see `sgltui ps`", file=sys.stderr)
-            return ExitCode.FAILED
+        told.tell(instance)
+        if instance.state not in _UNDECIDED or (deadline is not None and time.monotonic() > deadline):
+            told.end()
+            return _decide(instance, address, timeout_s)
         time.sleep(_LOOK_STEP_S)
+
+
+def _decide(instance: Instance, address: str, timeout_s: float | None) -> ExitCode:
+    if instance.state is State.READY:
+        say(f"{address} is ready at http://{reachable(instance.host)}:{instance.port}")
+        return ExitCode.DONE
+    if instance.state in _UNDECIDED:
+        say(f"{address} isn't ready after {timeout_s:g} s; it goes on: see `sgltui ps`")
+    else:
+        say(f"{address} {instance.state}: {instance.cause or 'see its log'}; see `sgltui logs {address}`")
+    return ExitCode.FAILED
+
+
+class _Told:
+    """What has been said of a start: a line a stage, and on a terminal the position inside it, in place."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._words = ""
+
+    def tell(self, instance: Instance) -> None:
+        """Say what is new."""
+        words = describe_state(instance)
+        stage = words.rstrip("0123456789/ ")
+        if stage != self._stage:
+            self._print(f"{_NEW_LINE if self._stage and sys.stderr.isatty() else ''}{self._line(instance, words)}")
+        elif words != self._words and sys.stderr.isatty():
+            self._print(f"{_SAME_LINE}{self._line(instance, words)}")
+        self._stage, self._words = stage, words
+
+    def end(self) -> None:
+        """Finish the line."""
+        if sys.stderr.isatty():
+            self._print(_NEW_LINE)
+
+    @staticmethod
+    def _line(instance: Instance, words: str) -> str:
+        return f"{format_duration(instance.uptime_s):>7}  {words}"
+
+    @staticmethod
+    def _print(text: str) -> None:
+        print(text, end="" if sys.stderr.isatty() else "\n", file=sys.stderr, flush=True)
 
 
 def _find(instances: tuple[Instance, ...], address: str) -> Instance:
@@ -66,10 +106,3 @@ def _find(instances: tuple[Instance, ...], address: str) -> Instance:
         if f"{instance.name}/{instance.launch}" == address:
             return instance
     raise UsageError(f"{address} isn't there any more", "somebody launched the same name again, or removed its records")
-
-
-def _tell(instance: Instance, told: str) -> str:
-    words = describe_state(instance)
-    if words != told:
-        print(f"{format_duration(instance.uptime_s):>7}  {words}", file=sys.stderr, flush=True)
-    return words

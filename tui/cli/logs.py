@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tui.cli.context import open_context
+from tui.cli.say import say
 from tui.errors import ExitCode, UsageError
 from tui.keeper.states import ENDED
 from tui.launch.directory import previous_launch
@@ -46,7 +48,7 @@ def _previous(places: Places, recorded: Recorded) -> Recorded:
     earlier = previous_launch(places, recorded)
     if earlier is None:
         raise UsageError(f"{recorded.address} is the first launch of that name", "there is no earlier log")
-    print(f"sgltui: this is the EARLIER launch {earlier.address}", file=sys.stderr)
+    say(f"this is the EARLIER launch {earlier.address}")
     return earlier
 
 
@@ -64,9 +66,18 @@ def _lines(recorded: Recorded, options: argparse.Namespace) -> Iterator[bytes]:
         if not options.follow or ended:
             break
         sys.stdout.flush()
+        if _nobody_reads():
+            raise BrokenPipeError
         time.sleep(_STEP_S)
     if follower.partial:
         yield follower.partial
+
+
+def _nobody_reads() -> bool:
+    """The pipe we write into was closed (`| head`): noticed now, and not at the next line, which may never come."""
+    poll = select.poll()
+    poll.register(sys.stdout.fileno(), 0)
+    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _offset_of_last(path: Path, count: int) -> int:

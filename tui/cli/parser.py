@@ -31,6 +31,10 @@ class _Parser(argparse.ArgumentParser):
             self.error("only `launch` takes flags behind `--`")
         if passed_on is not None and hasattr(options, _PASSED_ON):
             setattr(options, _PASSED_ON, passed_on)
+        if getattr(options, "read_only", False) and getattr(options, "changes", False):
+            self.error("--read-only: nothing is changed")
+        if getattr(options, "timeout", None) is not None and not options.wait:
+            self.error("--timeout goes with --wait")
         return options
 
 
@@ -70,9 +74,9 @@ def _add_launch(commands: _Commands) -> None:
     launch.add_argument("--port", type=_port, help="default: the preset's, else the first free one from 30000 on")
     launch.add_argument("--wait", action="store_true", help="until it is ready; status 1 and the cause if it fails")
     launch.add_argument("--timeout", type=_seconds, metavar="S", help="with --wait: give up waiting after S seconds")
-    launch.add_argument("--presets", type=Path, metavar="DIR", help="a folder with more presets")
+    _add_presets_option(launch)
     launch.usage = "sgltui launch [options] (PRESET | --model PATH_OR_ID) [-- SGLANG_FLAGS...]"
-    launch.set_defaults(**{_PASSED_ON: ()})
+    launch.set_defaults(**{_PASSED_ON: ()}, changes=True)
 
 
 def _add_ps(commands: _Commands) -> None:
@@ -99,9 +103,15 @@ def _add_logs(commands: _Commands) -> None:
 def _add_stop(commands: _Commands) -> None:
     stop = _add(commands, "stop", "tui.cli.stop:stop", "stop servers and wait until their memory is back")
     stop.add_argument("names", nargs="+", metavar="NAME", help="as `sgltui ps` lists them")
-    stop.add_argument("--grace", type=_seconds, metavar="S", help="how long it may drain before it is killed (30)")
+    stop.add_argument(
+        "--grace",
+        type=_seconds,
+        metavar="S",
+        help="how long it may drain before it is killed (grace_s in settings, or 30)",
+    )
     stop.add_argument("--kill", action="store_true", help="kill at once; running requests are lost")
     stop.add_argument("--json", action="store_true", help="for scripts")
+    stop.set_defaults(changes=True)
 
 
 def _add_preset(commands: _Commands) -> None:
@@ -113,7 +123,7 @@ def _add_preset(commands: _Commands) -> None:
     ):
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         action.set_defaults(run=run)
-        action.add_argument("--presets", type=Path, metavar="DIR", help="a folder with more presets")
+        _add_presets_option(action)
         if name == "show":
             action.add_argument("preset", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
 
@@ -124,18 +134,26 @@ def _add_ui(commands: _Commands) -> None:
     _add_ui_options(demo)
 
 
+# SUPPRESS below: given before or after the command's name, an option must not be undone by the other parser's default.
+
+
 def _add_ui_options(parser: argparse.ArgumentParser) -> None:
-    # SUPPRESS: given before or after `ui`, the option must not be undone by the other parser's default.
     hidden = argparse.SUPPRESS
     parser.add_argument("--read-only", action="store_true", default=hidden, help="change nothing, only look")
-    parser.add_argument("--presets", type=Path, metavar="DIR", default=hidden, help="a folder with more presets")
     parser.add_argument("--ascii", action="store_true", default=hidden, help="draw with ASCII characters only")
+    _add_presets_option(parser)
+
+
+def _add_presets_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--presets", type=Path, metavar="DIR", default=argparse.SUPPRESS, help="a folder with more presets"
+    )
 
 
 def _port(text: str) -> int:
     if text.isdecimal() and 0 < int(text) < 1 << 16:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no port; give a number from 1 to 65535")
+    raise argparse.ArgumentTypeError(f"{text!r} isn't a port; give a number from 1 to 65535")
 
 
 def _seconds(text: str) -> float:
@@ -144,11 +162,11 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no duration; give seconds, like 30 or 0.5")
+        raise argparse.ArgumentTypeError(f"{text!r} isn't a duration; give seconds, like 30 or 0.5")
     return seconds
 
 
 def _count(text: str) -> int:
     if text.isdecimal():
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} is no number of lines")
+    raise argparse.ArgumentTypeError(f"{text!r} isn't a number of lines")

@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from tui.cli.context import open_context, print_json, print_table
+from tui.cli.say import say
 from tui.cli.words import describe_state
 from tui.errors import ExitCode
 from tui.gpu import GpuReading
@@ -16,6 +17,7 @@ from tui.units import format_duration, format_gib, to_gib
 
 _HEADER = ("NAME", "STATE", "GPU", "PORT", "PID", "GIB", "UP", "LAST WORD")
 _CLEAR = "\x1b[H\x1b[2J"
+_NAME_LIMIT = 24
 
 
 def ps(options: argparse.Namespace) -> ExitCode:
@@ -41,7 +43,7 @@ def _print(snapshot: Snapshot, *, as_json: bool) -> None:
     else:
         print("No servers yet: `sgltui preset list`, then `sgltui launch PRESET`.", file=sys.stderr)
     for record in snapshot.broken:
-        print(f"sgltui: {record.name}: {record.message}", file=sys.stderr)
+        say(f"{record.name}: {record.message}")
 
 
 def as_contract(instance: Instance) -> dict[str, Any]:
@@ -67,13 +69,15 @@ def as_contract(instance: Instance) -> dict[str, Any]:
 
 def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
     indices = {gpu.uuid: str(gpu.index) for gpu in gpus.gpus}
-    notes = [] if instance.attended or not instance.members else ["not attended"]
+    notes = [] if instance.attended or not instance.members else ["its keeper died; `sgltui stop` still works"]
     if not instance.local:
-        notes.append("another machine's")
-    if instance.cause:
+        notes.append("on another machine")
+    if instance.phase is not None:
+        notes.append(f"{instance.phase} {format_duration(instance.phase_s)}")
+    if instance.cause is not None:
         notes.append(instance.cause)
     return (
-        instance.name,
+        _shorten(instance.name),
         describe_state(instance),
         ",".join(indices.get(uuid, "?") for uuid in instance.gpus) or "-",
         str(instance.port or "-"),
@@ -82,3 +86,10 @@ def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
         format_duration(instance.uptime_s),
         "; ".join(notes),
     )
+
+
+def _shorten(name: str) -> str:
+    """A long name must not push everything else off the screen; the whole is in `--json`."""
+    if not sys.stdout.isatty() or len(name) <= _NAME_LIMIT:
+        return name
+    return f"{name[: _NAME_LIMIT - 1]}…"

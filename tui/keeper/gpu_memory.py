@@ -1,17 +1,21 @@
-"""How much GPU memory is used, and by which processes: for a keeper's memory peaks and for its proof of release.
+"""How much GPU memory is used, and by which processes: for the proof that a launch has given it back.
 
 Each reading opens NVML and closes it again: a keeper lives for weeks, and must neither hold the driver open (it
 couldn't be reloaded) nor meet one that was replaced. Where nvidia-ml-py isn't installed, `nvidia-smi` is asked.
+A driver may hang for ever, and only a process can be abandoned: `python -m tui.keeper.gpu_memory` prints a reading.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +38,49 @@ class GpuMemoryReading:
 
     used_bytes: dict[str, int]
     by_process: dict[int, dict[str, int]]
+
+
+def read_within(limit_s: float, simulated: Path | None) -> GpuMemoryReading | None:
+    """A reading by a child process that is abandoned at the limit; None when it cannot be read in time.
+
+    A simulated machine is read here and now.
+    """
+    if simulated is not None:
+        return read_gpu_memory(simulated)
+    package_parent = Path(__file__).resolve().parents[2]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "tui.keeper.gpu_memory"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={**os.environ, "PYTHONPATH": str(package_parent)},
+    )
+    try:
+        output, _ = child.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        # Waiting for it could take as long as the driver hangs. It is killed when that lets go of it.
+        child.kill()
+        child.returncode = -signal.SIGKILL
+        if child.stdout is not None:
+            child.stdout.close()
+        return None
+    return _decode(output)
+
+
+def _decode(output: bytes) -> GpuMemoryReading | None:
+    try:
+        value = json.loads(output)
+        by_process = {int(pid): held for pid, held in value["by_process"].items()}
+        return GpuMemoryReading(value["used_bytes"], by_process)
+    except (ValueError, KeyError, TypeError):  # it printed nothing, or `null`
+        return None
+
+
+def main() -> None:
+    """Print a reading of this machine as JSON, `null` when there is none."""
+    reading = read_gpu_memory(None)
+    json.dump(None if reading is None else asdict(reading), sys.stdout)
 
 
 def read_gpu_memory(simulated: Path | None) -> GpuMemoryReading | None:
@@ -165,3 +212,7 @@ def _ask_nvidia_smi(query: str) -> list[list[str]] | None:
     lines = done.stdout.decode(errors="replace").splitlines()
     rows = ([field.strip() for field in line.split(",")] for line in lines)
     return [row for row in rows if len(row) == columns]
+
+
+if __name__ == "__main__":
+    main()

@@ -73,8 +73,8 @@ def read_stat(pid: int) -> ProcessStat | None:
     """The process's stat fields, or None when there is no such process."""
     try:
         text = (PROC / str(pid) / "stat").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None  # the last: hidden from us (hidepid), so it is another user's
     fields = text[text.rindex(b")") + 2 :].split()
     return ProcessStat(
         pid=pid,

@@ -7,6 +7,7 @@ without a terminal and without a parent that anybody could close.
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import json
 import os
 import signal
@@ -16,27 +17,35 @@ from pathlib import Path
 
 from tui.keeper.files import LaunchFiles
 from tui.keeper.keeper import Keeper, Order
-from tui.keeper.records import LaunchRecords, try_lock
+from tui.keeper.records import LaunchRecords, lock_within
 from tui.keeper.run import Target, own_identity
+from tui.keeper.states import State
 
 _PR_SET_CHILD_SUBREAPER = 36
 _NOT_ATTENDED = 3
+_LOCK_LIMIT_S = 5.0
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Detach and attend. The first process ends when the keeper is on record; its status says whether it is."""
-    files = LaunchFiles(Path(arguments[0]))
+    """Detach and attend. The first process ends when the keeper is on record; its status says whether it is.
+
+    Args:
+        arguments: the launch's directory, and the descriptor that holds the promise of its port.
+    """
+    files = LaunchFiles(Path(arguments[0]).absolute())
     order = Order(**json.load(sys.stdin))
-    target = Target.from_record(json.loads(files.launch.read_text()))
+    target = Target.from_record(json.loads(files.launch.read_bytes()))
     told, tell = os.pipe()
     if os.fork():
         os.close(tell)
         # Exits without the interpreter's clean-up, which belongs to the child now.
         os._exit(0 if os.read(told, 1) else _NOT_ATTENDED)
-    tell = _detach(files, tell)
-    if try_lock(files.lock) is None:
+    tell = _detach(files, tell, int(arguments[1]))
+    if lock_within(_LOCK_LIMIT_S, files.lock) is None:
         return _NOT_ATTENDED
     records = LaunchRecords(files)
+    if records.state is not State.PENDING:  # somebody has called it off
+        return _NOT_ATTENDED
     records.note(keeper=own_identity())
     os.write(tell, b".")
     os.close(tell)
@@ -44,21 +53,22 @@ def main(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _detach(files: LaunchFiles, kept: int) -> int:
-    """No terminal, no inherited descriptors but `kept`, deaf to hang-ups; orphans of the server come to us.
+def _detach(files: LaunchFiles, tell: int, promise: int) -> int:
+    """No terminal, no inherited descriptors but two, deaf to hang-ups; orphans of the server come to us.
 
-    Our own trouble (a traceback) goes to a log beside the server's.
+    Our own trouble (a traceback) goes to a log beside the server's. The promise of the port is held till the end.
 
     Returns:
-        The new number of `kept`.
+        The new number of `tell`.
     """
     null = os.open(os.devnull, os.O_RDONLY)
     log = os.open(files.keeper_log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o600)
-    for number, fd in enumerate((null, log, log, kept)):
-        os.dup2(fd, number)
+    # Out of the way first: what is moved to a low number must not close one that is still to be moved.
+    high = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, 100) for fd in (null, log, log, tell, promise)]
+    for number, fd in enumerate(high):
+        os.dup2(fd, number, inheritable=number <= 2)  # noqa: PLR2004 - the standard streams
     # What is open, not what could be: where the limit is a thousand million, counting up to it takes minutes.
-    os.closerange(4, max(int(entry.name) for entry in os.scandir("/proc/self/fd")) + 1)
-    os.set_inheritable(3, False)
+    os.closerange(len(high), max(int(entry.name) for entry in os.scandir("/proc/self/fd")) + 1)
     os.chdir("/")
     # SIGQUIT too: an orphaned scheduler sends it to whoever has become its parent.
     for signum in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):

@@ -1,12 +1,16 @@
-"""Which processes belong to a launch. Several marks, because each of them can be lost by an honest process."""
+"""Which processes belong to a launch. Several marks, because each of them can be lost by an honest process.
+
+An identity is always read before what proves that it belongs, and checked again after it: a pid that changes hands in
+between is then never taken for a member.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from tui.keeper import procfs
-from tui.keeper.identity import ProcessIdentity, identify, read_stat
+from tui.keeper.identity import ProcessIdentity, boot_id, identify, read_stat
 
 MARK_VARIABLE = "SGLTUI_LAUNCH_MARK"
 
@@ -15,76 +19,115 @@ class Members:
     """The living processes of one launch: the union of four marks.
 
     Descendants (also those that were re-parented to the keeper, a subreaper), the session of the server, its log
-    on stdout or stderr, and the mark in the environment. Every process ever seen is remembered with its start
-    time, so that a recycled pid is never taken for it.
+    on stdout or stderr, and the mark in the environment. Every member ever seen is remembered.
+
+    Args:
+        server: the launched process, leader of its own session; None when nobody wrote down who it is.
+        mark: value of `MARK_VARIABLE` in its environment.
+        log_inode: (device, inode) of its log.
+        remembered: members recorded earlier.
+        adopts: this process is the subreaper that gets its orphans.
     """
 
     def __init__(
         self,
-        server: ProcessIdentity,
+        server: ProcessIdentity | None,
         mark: str,
         log_inode: tuple[int, int] | None,
         remembered: Iterable[ProcessIdentity] = (),
-        reaper: int | None = None,
+        *,
+        adopts: bool = False,
     ) -> None:
-        """Start from the server itself and what an earlier keeper has recorded.
-
-        Args:
-            server: the launched process, leader of its own session.
-            mark: value of `MARK_VARIABLE` in its environment.
-            log_inode: (device, inode) of its log.
-            remembered: members recorded earlier.
-            reaper: pid of the subreaper that gets its orphans (the keeper), if there is one.
-        """
-        self.server = server
+        self._server = server
         self._assignment = f"{MARK_VARIABLE}={mark}"
         self._log_inode = log_inode
-        self._reaper = reaper
-        self._known: dict[int, ProcessIdentity] = {member.pid: member for member in (server, *remembered)}
+        self._adopts = adopts
+        self._known: dict[int, ProcessIdentity] = {}
+        self._ever: set[int] = set()
+        for member in (server, *remembered) if server is not None else remembered:
+            self._add(member)
+
+    @property
+    def ever(self) -> frozenset[int]:
+        """Pids of all that have been members, the dead ones too: what they held may still be held."""
+        return frozenset(self._ever)
 
     def refresh(self) -> None:
-        """Look below the server and among the keeper's adopted children: cheap, for every tick."""
-        roots = [member.pid for member in self._known.values() if member.is_alive()]
-        if self._reaper is not None:
-            roots += [child for child in procfs.children(self._reaper) if self._is_marked(child)]
-        self._remember(procfs.trees(roots))
+        """Look below the known members and among adopted orphans: cheap, for every tick."""
+        roots = self.alive()
+        if self._adopts:
+            roots += self._find(procfs.children(os.getpid()), self._is_adopted)
+        for member in _descend(roots):
+            self._add(member)
 
     def scan(self) -> None:
         """Look at every process of this user on the machine: before a kill, and after it."""
+        for member in self._find(procfs.all_pids(), self._is_marked):
+            self._add(member)
         self.refresh()
-        self._remember(pid for pid in procfs.all_pids() if pid not in self._known and self._is_marked(pid))
 
     def alive(self) -> list[ProcessIdentity]:
-        """The members that still run, by pid. Dead ones are forgotten; the server is kept."""
+        """The members that still run, by pid. Dead ones are forgotten."""
         living = [member for member in self._known.values() if member.is_alive()]
-        self._known = {member.pid: member for member in (self.server, *living)}
+        self._known = {member.pid: member for member in living}
         return sorted(living, key=lambda member: member.pid)
 
-    def _is_marked(self, pid: int) -> bool:
-        if pid == os.getpid() or procfs.owner(pid) != os.geteuid():
-            return False
-        stat = read_stat(pid)
-        if stat is None or stat.is_dead:
-            return False
+    def _add(self, member: ProcessIdentity) -> None:
+        self._known[member.pid] = member
+        self._ever.add(member.pid)
+
+    def _find(self, pids: Iterable[int], belongs: Callable[[ProcessIdentity], bool]) -> list[ProcessIdentity]:
+        """Those that belong, of processes of this user that aren't known yet."""
+        found = []
+        for pid in pids:
+            identity = identify(pid) if pid not in self._known and pid != os.getpid() else None
+            if identity is None or procfs.owner(pid) != os.geteuid():
+                continue
+            if belongs(identity) and identity.is_alive():
+                found.append(identity)
+        return found
+
+    @staticmethod
+    def _is_adopted(child: ProcessIdentity) -> bool:
+        """A child of the keeper in another session than the keeper's own: the server, or an orphan of its tree."""
+        stat = read_stat(child.pid)
+        return stat is not None and stat.ppid == os.getpid() and child.session != os.getsid(0)
+
+    def _is_marked(self, process: ProcessIdentity) -> bool:
         return (
-            self._in_session(stat.session, stat.start_ticks)
-            or (self._log_inode is not None and procfs.writes_to(pid, self._log_inode))
-            or procfs.has_environment(pid, self._assignment)
+            self._in_session(process)
+            or (self._log_inode is not None and procfs.writes_to(process.pid, self._log_inode))
+            or procfs.has_environment(process.pid, self._assignment)
         )
 
-    def _in_session(self, session: int, start_ticks: int) -> bool:
-        # A session id is a pid and is recycled like one: nothing older than our server can be in its session,
-        # and a new leader with the same number means that the number now belongs to somebody else.
-        if session != self.server.pid or start_ticks < self.server.start_ticks:
+    def _in_session(self, process: ProcessIdentity) -> bool:
+        # A session's number is a pid and is recycled like one: it proves something only as long as its leader is
+        # our server, a zombie included. After that, adoption, log and mark have to do.
+        server = self._server
+        if server is None or process.session != server.pid or server.boot_id != boot_id():
             return False
-        leader = read_stat(session)
-        return leader is None or leader.start_ticks == self.server.start_ticks
+        leader = read_stat(server.pid)
+        return leader is not None and leader.start_ticks == server.start_ticks
 
-    def _remember(self, pids: Iterable[int]) -> None:
-        for pid in pids:
-            known = self._known.get(pid)
-            if pid == os.getpid() or (known is not None and known.is_alive()):
-                continue
-            identity = identify(pid)
-            if identity is not None and procfs.owner(pid) == os.geteuid():
-                self._known[pid] = identity
+
+def _descend(roots: Iterable[ProcessIdentity]) -> list[ProcessIdentity]:
+    """The roots and everything below them; each process is looked at once."""
+    found = {root.pid: root for root in roots}
+    waiting = list(found.values())
+    while waiting:
+        parent = waiting.pop()
+        offspring = [_child(pid, parent) for pid in procfs.children(parent.pid) if pid not in found]
+        if not parent.is_alive():
+            continue  # the children read may be those of a stranger who has its number now
+        for child in filter(None, offspring):
+            found[child.pid] = child
+            waiting.append(child)
+    return list(found.values())
+
+
+def _child(pid: int, parent: ProcessIdentity) -> ProcessIdentity | None:
+    """The identity of a process that is still a child of `parent`."""
+    identity, stat = identify(pid), read_stat(pid)
+    if identity is None or stat is None or stat.start_ticks != identity.start_ticks:
+        return None
+    return identity if stat.ppid == parent.pid and procfs.owner(pid) == os.geteuid() else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from tui.keeper.identity import PROC
@@ -25,18 +25,6 @@ def children(pid: int) -> Iterator[int]:
         except _GONE:
             continue
         yield from map(int, text.split())
-
-
-def trees(roots: Iterable[int]) -> set[int]:
-    """The roots and everything below them; each process is looked at once."""
-    seen: set[int] = set()
-    waiting = list(roots)
-    while waiting:
-        pid = waiting.pop()
-        if pid not in seen:
-            seen.add(pid)
-            waiting.extend(children(pid))
-    return seen
 
 
 def all_pids() -> Iterator[int]:

@@ -21,9 +21,12 @@ class LoadWatch:
     def is_loading(self) -> bool:
         """The line has been written; costs one read of what is new, and nothing once it was seen."""
         if not self._seen:
-            with self._log.open("rb") as file:
-                file.seek(self._offset)
-                data = file.read(_READ_BYTES)
+            try:
+                with self._log.open("rb") as file:
+                    file.seek(self._offset)
+                    data = file.read(_READ_BYTES)
+            except FileNotFoundError:  # somebody removed it; the server writes on all the same
+                return False
             self._offset += len(data)
             window = self._tail + data
             self._seen = _LOADING in window

@@ -18,11 +18,22 @@ from tui.keeper.states import State, check_transition
 SCHEMA = 1
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 _RETRY_S = 1.0
+_LOCK_STEP_S = 0.05
 
 
 def utc_now() -> str:
     """Now, as records and the command line write times: ISO 8601, UTC, whole milliseconds."""
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def lock_within(limit_s: float, path: Path) -> int | None:
+    """`try_lock`, again and again until the limit."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        fd = try_lock(path)
+        if fd is not None or time.monotonic() > deadline:
+            return fd
+        time.sleep(_LOCK_STEP_S)
 
 
 def try_lock(path: Path) -> int | None:
@@ -52,7 +63,7 @@ class LaunchRecords:
         self._unsaved = False
         self._unsaved_events: list[bytes] = []
         if files.state.exists():
-            self._fields = json.loads(files.state.read_text())
+            self._fields = json.loads(files.state.read_bytes())
 
     @property
     def state(self) -> State:
@@ -105,9 +116,11 @@ class LaunchRecords:
         while not self.flush():
             time.sleep(_RETRY_S)
 
-    def amend_end(self, **fields: Any) -> None:
-        """Add to `exit.json` what was found out after the end."""
-        self._write_exit({**json.loads(self.files.exit.read_text()), **fields})
+    def amend_end(self, **fields: Any) -> dict[str, Any]:
+        """Add to `exit.json` what was found out after the end; all of it."""
+        document = {**json.loads(self.files.exit.read_bytes()), **fields}
+        self._write_exit(document)
+        return document
 
     def _write_exit(self, document: dict[str, Any]) -> None:
         """Insist: there is nothing else to do any more, and an end that isn't on record is lost."""
@@ -126,4 +139,4 @@ class LaunchRecords:
 
 
 def _encode(value: dict[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False).encode() + b"\n"
+    return json.dumps(value).encode() + b"\n"

@@ -41,11 +41,34 @@ class Release:
         # Other processes may grow and shrink meanwhile.
         return all(_unowned(after, gpu) <= _unowned(self.before, gpu) + _TOLERANCE_BYTES for gpu in self.gpus)
 
-    def used_gib(self, reading: GpuMemoryReading | None) -> float | None:
-        """What is used on the launch's GPUs, all processes together, GiB."""
-        if reading is None or not self.gpus or not self._has_all(reading):
+    def may_still_come(self, after: GpuMemoryReading | None) -> bool:
+        """Looking again may tell more: not all is back, and there is a way to see it coming."""
+        released = self.check(after)
+        if released is None:
+            return after is not None and self._has_all(after) and all(gpu in self.baseline for gpu in self.gpus)
+        return not released
+
+    def held_gib(self, reading: GpuMemoryReading | None) -> float | None:
+        """What the launch holds on its GPUs at a reading: its members, and memory that lost its owner since.
+
+        None where that can't be told.
+        """
+        if reading is None or self.before is None or not self.gpus:
             return None
-        return round(sum(reading.used_bytes[gpu] for gpu in self.gpus) / _GIB, 2)
+        if not self._has_all(reading) or not self._has_all(self.before):
+            return None
+        if self.members & set(self.before.by_process):
+            held = sum(self._held(reading, gpu) for gpu in self.gpus)
+        elif all(gpu in self.baseline for gpu in self.gpus):
+            held = sum(max(0, reading.used_bytes[gpu] - self.baseline[gpu]) for gpu in self.gpus)
+        else:
+            return None
+        return round(held / _GIB, 2)
+
+    def _held(self, reading: GpuMemoryReading, gpu: str) -> int:
+        by_members = sum(held.get(gpu, 0) for pid, held in reading.by_process.items() if pid in self.members)
+        lost = _unowned(reading, gpu) - _unowned(self.before, gpu) if self.before is not None else 0
+        return by_members + (lost if lost > _TOLERANCE_BYTES else 0)
 
     def _has_all(self, reading: GpuMemoryReading) -> bool:
         return all(gpu in reading.used_bytes for gpu in self.gpus)

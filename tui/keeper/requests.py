@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import stat
 import uuid
 from pathlib import Path
 from typing import Any
 
 from tui.atomic import write_atomic
 from tui.keeper.stop import StopRequest
+
+_MAX_BYTES = 64 * 1024
 
 
 def post(folder: Path, request: StopRequest) -> Path:
@@ -19,34 +24,36 @@ def post(folder: Path, request: StopRequest) -> Path:
 
 
 def take(folder: Path) -> StopRequest | None:
-    """All waiting requests as one: the most impatient wins. None when nothing is asked."""
-    requests = [_decode(document) for document in _take_files(folder)]
-    asked = [request for request in requests if request is not None]
-    if not asked:
-        return None
-    return StopRequest(
-        grace_s=min(request.grace_s for request in asked),
-        release_wait_s=min(request.release_wait_s for request in asked),
-        kill=any(request.kill for request in asked),
-    )
+    """All waiting requests as one: the most impatient wins. None when nothing is asked.
 
-
-def _take_files(folder: Path) -> list[bytes]:
-    documents = []
+    A keeper outlives any rubbish in its folder: what can't be read or isn't a request is passed over.
+    """
+    asked: StopRequest | None = None
     for path in sorted(folder.iterdir()):
-        if path.name.startswith("."):
-            continue  # still being written
-        documents.append(path.read_bytes())
+        request = None if path.name.startswith(".") else _take_file(path)  # a dot: still being written
+        if request is not None:
+            asked = request.hurried(asked)
+    return asked
+
+
+def _take_file(path: Path) -> StopRequest | None:
+    try:
+        # NONBLOCK: opening a pipe would wait for its writer.
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(fd, "rb") as file:
+            document = file.read(_MAX_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
+    except OSError:
+        document = b""
+    with contextlib.suppress(OSError):  # a folder, say: it stays, and is passed over again
         path.unlink()
-    return documents
+    return _decode(document)
 
 
 def _decode(document: bytes) -> StopRequest | None:
-    """A request, or None for what isn't one: a keeper outlives any rubbish in its folder."""
     try:
         value: dict[str, Any] = json.loads(document)
         if value["verb"] != "stop":
             return None
         return StopRequest(float(value["grace_s"]), float(value["release_wait_s"]), bool(value["kill"]))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return None

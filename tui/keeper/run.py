@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tui.keeper.files import LaunchFiles
-from tui.keeper.gpu_memory import GpuMemoryReading, read_gpu_memory
+from tui.keeper.gpu_memory import GpuMemoryReading, read_within
 from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
 from tui.keeper.records import LaunchRecords
@@ -47,24 +46,30 @@ class Target:
 class Run:
     """A launch whose server has been started, by us or by an earlier keeper.
 
+    Args:
+        server: the main process; None when nobody wrote down who it is.
+        is_parent: this process has started it, and reaps it and its orphans.
+
     Attributes:
         exit_status: raw wait status of the server once reaped; None before, and always for a stand-in.
     """
 
-    def __init__(self, files: LaunchFiles, target: Target, server: ProcessIdentity, *, is_parent: bool) -> None:
-        self.files = files
+    def __init__(
+        self, records: LaunchRecords, target: Target, server: ProcessIdentity | None, *, is_parent: bool
+    ) -> None:
+        self.records = records
         self.target = target
         self.server = server
         self.exit_status: int | None = None
-        self.records = LaunchRecords(files)
         self._is_parent = is_parent
-        recorded = self.records.read().get("members", [])
+        self._last_held: GpuMemoryReading | None = None
+        recorded = records.read().get("members", [])
         self.members = Members(
             server,
             target.mark,
-            _inode(files.log),
+            _inode(records.files.log),
             remembered=[identity_from_json(member) for member in recorded],
-            reaper=os.getpid() if is_parent else None,
+            adopts=is_parent,
         )
 
     def reap(self) -> None:
@@ -76,13 +81,13 @@ class Run:
                 return
             if pid == 0:
                 return
-            if pid == self.server.pid:
+            if self.server is not None and pid == self.server.pid:
                 self.exit_status = status
 
     def server_is_gone(self) -> bool:
         """The main process has ended; others of its tree may still run."""
         self.reap()
-        return not self.server.is_alive()
+        return self.server is None or not self.server.is_alive()
 
     def record_members(self) -> None:
         """Keep the list of members on disk, for whoever must go on without this process."""
@@ -93,16 +98,31 @@ class Run:
         recorded: dict[str, int] = self.records.read().get("gpu_used_at_start") or {}
         return recorded
 
-    def read_memory(self) -> GpuMemoryReading | None:
-        """GPU memory now, or None where it can't be read. Without GPUs there is nothing to read."""
-        return read_gpu_memory(self.target.simulated) if self.target.gpus else None
+    def sample_memory(self, limit_s: float) -> None:
+        """Remember what the members hold now, for when they have died without warning; record their peak."""
+        reading = self.read_memory(limit_s)
+        if reading is not None and self.members.ever & set(reading.by_process):
+            self._last_held = reading
+            held = [reading.by_process[pid] for pid in self.members.ever & set(reading.by_process)]
+            total = sum(sum(by_gpu.values()) for by_gpu in held)
+            self.records.note(peak_memory_bytes=max(total, self.records.read().get("peak_memory_bytes") or 0))
+
+    def read_held(self, limit_s: float) -> GpuMemoryReading | None:
+        """GPU memory while the members hold it: now, or, when they are dead already, as last sampled."""
+        now = self.read_memory(limit_s)
+        if now is not None and self.members.ever & set(now.by_process):
+            return now
+        return self._last_held or now
+
+    def read_memory(self, limit_s: float) -> GpuMemoryReading | None:
+        """GPU memory now, or None where it can't be read in time. Without GPUs there is nothing to read."""
+        return read_within(limit_s, self.target.simulated) if self.target.gpus else None
 
 
 def describe_exit(status: int | None) -> dict[str, Any]:
     """`returncode` as Python counts it (negative: the signal) and the signal's name; nulls when nobody saw it."""
     code = None if status is None else os.waitstatus_to_exitcode(status)
-    name = signal.Signals(-code).name if code is not None and code < 0 else None
-    return {"returncode": code, "signal": name}
+    return {"returncode": code, "signal": _signal_name(-code) if code is not None and code < 0 else None}
 
 
 def own_identity() -> dict[str, Any]:
@@ -113,7 +133,14 @@ def own_identity() -> dict[str, Any]:
     return identity.as_json()
 
 
-def _inode(path: Path) -> Any:
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # real-time signals have no names of their own
+        return f"signal {number}"
+
+
+def _inode(path: Path) -> tuple[int, int] | None:
     try:
         stat = path.stat()
     except FileNotFoundError:

@@ -26,12 +26,11 @@ class State(str, Enum):
 ALIVE = frozenset({State.PENDING, State.STARTING, State.LOADING, State.READY, State.STOPPING})
 ENDED = frozenset(State) - ALIVE
 
-_ENDINGS = ENDED
 LEGAL = {
-    State.PENDING: frozenset({State.STARTING, State.FAILED, State.LOST}),
-    State.STARTING: frozenset({State.LOADING, State.READY, State.STOPPING}) | _ENDINGS,
-    State.LOADING: frozenset({State.READY, State.STOPPING}) | _ENDINGS,
-    State.READY: frozenset({State.STOPPING}) | _ENDINGS,
+    State.PENDING: frozenset({State.STARTING, State.STOPPING}) | ENDED,
+    State.STARTING: frozenset({State.LOADING, State.READY, State.STOPPING}) | ENDED,
+    State.LOADING: frozenset({State.READY, State.STOPPING}) | ENDED,
+    State.READY: frozenset({State.STOPPING}) | ENDED,
     State.STOPPING: frozenset({State.STOPPED, State.FAILED, State.LOST}),
 }
 

@@ -13,17 +13,22 @@ from tui.keeper import procfs
 from tui.keeper.gpu_memory import GpuMemoryReading
 from tui.keeper.identity import ProcessIdentity, send_signal
 from tui.keeper.readiness import owns_port
+from tui.keeper.records import utc_now
 from tui.keeper.release import Release
 from tui.keeper.run import Run
 
 _STEP_S = 0.05
-_RELEASE_STEP_S = 0.25
+_WALK_STEP_S = 1.0
+_RELEASE_STEP_S = 0.5
 # After the main process is gone its children get this long to notice it (PDEATHSIG, broken pipes).
 _ORPHAN_PATIENCE_S = 2.0
 _KILL_LIMIT_S = 10.0
+# A driver that doesn't answer must not keep a server alive: then nobody can tell what it held.
+_BEFORE_LIMIT_S = 3.0
+_AFTER_LIMIT_S = 10.0
 
 
-@dataclass
+@dataclass(frozen=True)
 class StopRequest:
     """How to stop.
 
@@ -37,22 +42,36 @@ class StopRequest:
     release_wait_s: float = 60.0
     kill: bool = False
 
+    def hurried(self, other: StopRequest | None) -> StopRequest:
+        """The more impatient of two requests, in each respect."""
+        if other is None:
+            return self
+        return StopRequest(
+            min(self.grace_s, other.grace_s),
+            min(self.release_wait_s, other.release_wait_s),
+            self.kill or other.kill,
+        )
+
 
 class Stopper:
     """One stop, from the first signal to the report.
 
     Args:
         run: the launch to end.
-        request: how; its `kill` may be set while the stop goes on.
-        heed: called at every step, so that a keeper can take further requests meanwhile.
+        request: how.
+        further: gives what has been asked meanwhile; asked at every step.
     """
 
-    def __init__(self, run: Run, request: StopRequest, heed: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, run: Run, request: StopRequest, further: Callable[[], StopRequest | None] = lambda: None
+    ) -> None:
         self.run = run
-        self.request = request
-        self._heed = heed
+        self._request = request
+        self._further = further
         self._started = time.monotonic()
+        self._walked_at = 0.0
         self._ended: set[int] = set()
+        self._killed: set[int] = set()
 
     def stop(self) -> dict[str, Any]:
         """End every member and watch what comes back.
@@ -60,79 +79,92 @@ class Stopper:
         Returns:
             The report of the `stop` contract, less the name.
         """
-        run = self.run
+        run, port = self.run, self.run.target.port
         run.members.scan()
-        before = run.read_memory()
-        shm = self._shared_memory()
-        self._seen(run.members.alive())
-        had_port = owns_port(run.members.alive(), run.target.port)
-        if not self.request.kill and send_signal(run.server, signal.SIGTERM):
-            self._wait(self._is_drained, self.request.grace_s)
-        self._wait_for_orphans()
+        members = self._living()
+        before = run.read_held(_BEFORE_LIMIT_S)
+        shm: set[Path] = set().union(*(procfs.shared_memory(member.pid) for member in members))
+        had_port = owns_port(members, port)
+        self._drain()
         survivors = self._kill_all()
-        release = Release(run.target.gpus, before, run.baseline(), frozenset(self._ended))
+        release = Release(run.target.gpus, before, run.baseline(), run.members.ever)
         after = self._watch(release, survivors, had_port=had_port)
         return {
             "stopped": sorted(self._ended - set(survivors)),
             "survivors": survivors,
-            "memory_before_gib": release.used_gib(before),
-            "memory_after_gib": release.used_gib(after),
+            "killed": sorted(self._killed),
+            "memory_before_gib": release.held_gib(before),
+            "memory_after_gib": release.held_gib(after),
             "released": False if survivors and run.target.gpus else release.check(after),
             "seconds": round(time.monotonic() - self._started, 1),
-            "port_free": not procfs.listening(run.target.port),
+            "port_free": not had_port or not procfs.listening(port),
             "shm_left": sorted(str(path) for path in shm if path.exists()),
         }
 
-    def _is_drained(self) -> bool:
-        return self.request.kill or self.run.server_is_gone()
-
-    def _wait_for_orphans(self) -> None:
-        if not self.request.kill:
-            self._wait(lambda: not self._living(), _ORPHAN_PATIENCE_S)
+    def _drain(self) -> None:
+        """TERM to the main process, and time for SGLang to finish its requests."""
+        server = self.run.server
+        if server is None or self._request.kill or not _signal(server, signal.SIGTERM):
+            return
+        self._tell("draining")
+        self._wait(lambda: self._request.kill or self.run.server_is_gone(), lambda: self._request.grace_s)
 
     def _kill_all(self) -> list[int]:
         """KILL members until a look at the whole machine finds none; pids that survive even that."""
+        if not self._request.kill:
+            self._wait(lambda: self._request.kill or not self._living(), lambda: _ORPHAN_PATIENCE_S)
         deadline = time.monotonic() + _KILL_LIMIT_S
         while True:
             self.run.members.scan()
             living = self._living()
             if not living or time.monotonic() > deadline:
                 return [member.pid for member in living]
-            for member in living:
-                send_signal(member, signal.SIGKILL)
-            self._wait(lambda: not self._living(), 1.0)
+            self._tell("killing")
+            self._killed.update(member.pid for member in living if _signal(member, signal.SIGKILL))
+            self._wait(lambda: not self._living(), lambda: 1.0)
+
+    def _watch(self, release: Release, survivors: list[int], *, had_port: bool) -> GpuMemoryReading | None:
+        """Look at the GPUs and the port until all is back, or time is up; the last reading."""
+        started = time.monotonic()
+        self._tell("waiting for its memory")
+        while True:
+            after = self.run.read_memory(_AFTER_LIMIT_S)
+            port_held = had_port and bool(procfs.listening(self.run.target.port))
+            is_back = not release.may_still_come(after) and not port_held
+            if is_back or survivors or time.monotonic() - started > self._request.release_wait_s:
+                return after
+            self._hurry()
+            time.sleep(_RELEASE_STEP_S)
 
     def _living(self) -> list[ProcessIdentity]:
         self.run.reap()
         self.run.members.refresh()
         living = self.run.members.alive()
-        self._seen(living)
+        self._ended.update(member.pid for member in living)
         return living
 
-    def _seen(self, members: list[ProcessIdentity]) -> None:
-        self._ended.update(member.pid for member in members)
-
-    def _wait(self, condition: Callable[[], bool], limit_s: float) -> None:
-        deadline = time.monotonic() + limit_s
-        while not condition() and time.monotonic() < deadline:
-            self._heed()
+    def _wait(self, condition: Callable[[], bool], limit_s: Callable[[], float]) -> None:
+        """Until the condition holds or the limit, which may shrink meanwhile, is reached."""
+        started = time.monotonic()
+        while not condition() and time.monotonic() - started < limit_s():
+            self._hurry()
+            if time.monotonic() - self._walked_at > _WALK_STEP_S:  # a tree may still grow while it drains
+                self._walked_at = time.monotonic()
+                self._living()
+                self.run.record_members()
             time.sleep(_STEP_S)
 
-    def _shared_memory(self) -> set[Path]:
-        found: set[Path] = set()
-        for member in self.run.members.alive():
-            found |= procfs.shared_memory(member.pid)
-        return found
+    def _hurry(self) -> None:
+        self._request = self._request.hurried(self._further())
 
-    def _watch(self, release: Release, survivors: list[int], *, had_port: bool) -> GpuMemoryReading | None:
-        """Look at the GPUs and the port until all is back, or time is up; the last reading."""
-        deadline = time.monotonic() + self.request.release_wait_s
-        while True:
-            after = self.run.read_memory()
-            port_held = had_port and bool(procfs.listening(self.run.target.port))
-            if survivors or time.monotonic() > deadline:
-                return after
-            if release.check(after) is not False and not port_held:
-                return after
-            self._heed()
-            time.sleep(_RELEASE_STEP_S)
+    def _tell(self, phase: str) -> None:
+        """Say on record what the stop is waiting for."""
+        self.run.records.note(phase=phase, phase_since=utc_now())
+
+
+def _signal(member: ProcessIdentity, signum: signal.Signals) -> bool:
+    """Whether it was sent. A member that has become another user's can't be signalled, and survives."""
+    try:
+        return send_signal(member, signum)
+    except PermissionError:
+        return False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,16 +12,25 @@ import msgspec
 from tui.atomic import point_symlink, write_atomic
 from tui.errors import RefusedError
 from tui.keeper.files import LaunchFiles
+from tui.keeper.records import lock_within
 from tui.launch.records import CURRENT, LaunchRecord, Recorded, list_launches, read_launch
 from tui.paths import Places
+
+_LOCK_LIMIT_S = 30.0  # a launch holds it until its keeper has taken over, a second at most
 
 
 @contextmanager
 def launching(places: Places) -> Iterator[None]:
-    """One launch at a time is checked and recorded, so that two can't choose the same name, port or number."""
-    fd = os.open(places.instances / ".launch.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    """One launch at a time is checked, recorded and handed over: two can't choose the same name, port or GPUs.
+
+    Raises:
+        RefusedError: another one holds the lock for too long.
+    """
+    lock = places.instances / ".launch.lock"
+    fd = lock_within(_LOCK_LIMIT_S, lock)
+    if fd is None:
+        raise RefusedError(f"another launch holds {lock} and doesn't go on", "see what it waits for, then try again")
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
         yield
     finally:
         os.close(fd)
@@ -45,13 +53,17 @@ def create_launch(places: Places, record: LaunchRecord) -> LaunchFiles:
     Raises:
         RefusedError: it can't be written; nothing has been started.
     """
+    try:
+        document = msgspec.json.format(msgspec.json.encode(record)) + b"\n"
+    except UnicodeEncodeError as error:
+        raise RefusedError(f"{error.object!r} can't be recorded: it isn't UTF-8", "rename it") from error
     directory = places.instances / record.name / record.launch
     try:
         directory.parent.mkdir(mode=0o700, exist_ok=True)
         directory.mkdir(mode=0o700)
         files = LaunchFiles(directory)
         files.requests.mkdir(mode=0o700)
-        write_atomic(files.launch, msgspec.json.format(msgspec.json.encode(record)) + b"\n")
+        write_atomic(files.launch, document)
         point_symlink(directory.parent / CURRENT, record.launch)
     except OSError as error:
         raise RefusedError(

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-import socket
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from tui.errors import RefusedError
 from tui.gpu import GpuReading, GpuSnapshot
-from tui.keeper.readiness import reachable
 from tui.launch.records import Recorded, RecordError, list_names, read_newest
 from tui.paths import Places
 from tui.units import MIB
 
 # Less than this can't even hold the log of a start (a good one is 30 kB, a crash dump a few MiB).
 _MIN_FREE_BYTES = 64 * MIB
-_PORT_LIMIT = 65535
 
 
 def check_name(places: Places, name: str) -> None:
@@ -27,16 +25,18 @@ def check_name(places: Places, name: str) -> None:
         RefusedError: it is.
     """
     newest = read_newest(places, name)
-    if newest is None or newest.is_over:
+    if newest is None:
         return
-    if not newest.is_local:
+    if not newest.is_local and not newest.is_over:
         raise RefusedError(
-            f"{name!r} is running on {newest.launch.machine.hostname}, which shares this state folder",
-            "stop it there, or give this one another --name",
+            f"{name!r} is on record as running on {newest.launch.machine.hostname}, in another pid namespace or host",
+            f"stop it there, or, if that is gone, remove {newest.files.directory}; or give another --name",
         )
-    if newest.is_running_here:
+    if newest.is_in_the_way:
         raise RefusedError(
-            f"{name!r} is already {newest.current_state()} ({newest.address})",
+            f"{name!r} is already {newest.current_state()} ({newest.address})"
+            if not newest.is_over
+            else f"processes of {newest.address} still run",
             f"`sgltui stop {name}` first, or give this one another --name",
         )
 
@@ -48,17 +48,25 @@ def check_model(model: str) -> None:
         RefusedError: it doesn't. SGLang would take it for a hub name and speak of the network.
     """
     looks_like_path = model.startswith(("/", "./", "../", "~")) or model.count("/") > 1
-    path = Path(model).expanduser()
-    if not looks_like_path and not path.exists():
-        return
-    if not path.exists():
+    try:
+        path = Path(model).expanduser()
+        exists = path.exists()
+        is_bare_folder = exists and path.is_dir() and not (path / "config.json").exists()
+    except (OSError, RuntimeError, ValueError) as error:  # too long, no such home, a NUL
+        raise RefusedError(f"{model!r} can't be a model: {error}", "give a folder or a hub name, ORG/NAME") from error
+    if looks_like_path and not exists:
         raise RefusedError(f"the model path {model} doesn't exist", "check the path; a hub name has the form ORG/NAME")
-    if path.is_dir() and not (path / "config.json").exists():
+    if is_bare_folder:
         raise RefusedError(f"{model} has no config.json", "name the folder that holds the model's files")
 
 
 def choose_gpus(
-    reading: GpuReading, wanted: Sequence[int | str] | None, count: int, visible: str | None = None
+    reading: GpuReading,
+    wanted: Sequence[int | str] | None,
+    count: int,
+    *,
+    visible: str | None = None,
+    promised: Collection[str] = (),
 ) -> tuple[GpuSnapshot, ...]:
     """The GPUs for a launch: the ones asked for, else the `count` with the most free memory.
 
@@ -67,6 +75,7 @@ def choose_gpus(
         wanted: indices or uuids, in the order of the ranks.
         count: how many the flags need.
         visible: the user's own CUDA_VISIBLE_DEVICES, which limits the automatic choice.
+        promised: uuids of GPUs that servers of ours have or will fill; the automatic choice takes them last.
 
     Raises:
         RefusedError: a GPU that isn't there, or too few.
@@ -79,8 +88,8 @@ def choose_gpus(
         return ()
     else:
         allowed = [gpu for gpu in reading.gpus if gpu.memory is not None and _is_visible(gpu, visible)]
-        free_first = sorted(allowed, key=lambda gpu: -gpu.memory.free_bytes if gpu.memory else 0)
-        chosen = tuple(sorted(free_first[:count], key=lambda gpu: gpu.index))
+        best_first = sorted(allowed, key=lambda gpu: (gpu.uuid in promised, -_free_bytes(gpu)))
+        chosen = tuple(sorted(best_first[:count], key=lambda gpu: gpu.index))
     if len(chosen) < count:
         raise RefusedError(
             f"these flags need {count} GPUs, and {len(chosen)} can be used",
@@ -89,32 +98,15 @@ def choose_gpus(
     return chosen
 
 
-def choose_port(places: Places, host: str, wanted: int | None, first: int) -> int:
-    """The port asked for, if it is free, else the first free one from `first` on.
-
-    A port is taken when somebody listens on it, or when another server of ours will: SGLang binds its port last,
-    minutes after its start.
-
-    Raises:
-        RefusedError: it is taken; the message says by whom as far as that can be seen.
-    """
-    promised = _promised_ports(places)
-    if wanted is None:
-        for port in range(first, _PORT_LIMIT):
-            if port not in promised and _can_bind(host, port):
-                return port
-        raise RefusedError(f"no free port from {first} on", "give one with --port")
-    if wanted in promised:
-        raise RefusedError(
-            f"port {wanted} belongs to {promised[wanted]}",
-            "stop that one first, or give another --port",
-        )
-    if not _can_bind(host, wanted):
-        raise RefusedError(
-            f"port {wanted} on {host} is taken by another program",
-            f"see who with `ss -ltnp 'sport = :{wanted}'`, or give another --port",
-        )
-    return wanted
+def running(places: Places) -> list[Recorded]:
+    """Our launches whose port and GPUs aren't free. A broken record must not forbid others; `ps` shows it."""
+    found = []
+    for name in list_names(places):
+        with suppress(RecordError):
+            newest = read_newest(places, name)
+            if newest is not None and newest.is_in_the_way:
+                found.append(newest)
+    return found
 
 
 def check_space(folder: Path) -> None:
@@ -160,48 +152,5 @@ def _is_visible(gpu: GpuSnapshot, visible: str | None) -> bool:
     return str(gpu.index) in words or any(word and gpu.uuid.startswith(word) for word in words)
 
 
-def _promised_ports(places: Places) -> dict[int, str]:
-    """Ports of our living launches, with who has them."""
-    ports = {}
-    for name in list_names(places):
-        newest = _readable(places, name)
-        if newest is not None and not newest.is_over and newest.is_running_here:
-            ports[newest.launch.port] = f"{name}, which is {newest.current_state()}"
-    return ports
-
-
-def _readable(places: Places, name: str) -> Recorded | None:
-    """A broken record of one server must not forbid the launch of another; `ps` shows it."""
-    try:
-        return read_newest(places, name)
-    except RecordError:
-        return None
-
-
-def _can_bind(host: str, port: int) -> bool:
-    """Nobody listens there. SO_REUSEADDR as uvicorn does, so that closed connections don't count."""
-    try:
-        infos = socket.getaddrinfo(host or "0.0.0.0", port, type=socket.SOCK_STREAM)  # noqa: S104 - only tried, then closed
-    except socket.gaierror as error:
-        raise RefusedError(f"{host!r} is no address of this machine: {error.strerror}", "give another host") from error
-    for family, kind, protocol, _, address in infos:
-        with socket.socket(family, kind, protocol) as probe:
-            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                probe.bind(address)
-            except OSError as error:
-                if error.errno == errno.EADDRINUSE:
-                    return False
-                raise RefusedError(
-                    f"can't listen on {host} port {port}: {error.strerror}", "give another host or port"
-                ) from error
-    return not _is_answered(host, port)
-
-
-def _is_answered(host: str, port: int) -> bool:
-    """Somebody accepts connections there, on another address of the same port than the one tried."""
-    try:
-        with socket.create_connection((reachable(host), port), timeout=0.5):
-            return True
-    except OSError:  # refused: nobody is there
-        return False
+def _free_bytes(gpu: GpuSnapshot) -> int:
+    return gpu.memory.free_bytes if gpu.memory is not None else 0

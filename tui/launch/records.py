@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
 
@@ -16,6 +16,7 @@ from tui.keeper.states import ENDED, State
 from tui.paths import Places
 
 _T = TypeVar("_T")
+Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 _HAND_OVER_LIMIT = timedelta(seconds=30)  # the launcher itself gives up after 20
 
@@ -56,7 +57,7 @@ class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     name: str
     launch: str
-    created_at: str
+    created_at: Moment
     argv: list[str]
     model: str
     host: str
@@ -77,25 +78,47 @@ class StateRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`state.json`: where it is, as its keeper last wrote."""
 
     state: State = State.PENDING
-    since: str | None = None
-    started_at: str | None = None
-    ready_at: str | None = None
+    since: Moment | None = None
+    started_at: Moment | None = None
+    ready_at: Moment | None = None
     keeper: ProcessIdentity | None = None
     server: ProcessIdentity | None = None
     members: list[ProcessIdentity] = []
+    phase: str | None = None
+    phase_since: Moment | None = None
+
+
+class StopRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stop, or the clean-up after an end, has achieved; fields of the `stop` contract.
+
+    Attributes:
+        killed: those that had to be killed (0.5.11 also kills itself at the end of an orderly stop: not meant here).
+        memory_before_gib, memory_after_gib: what the launch held on its GPUs, and what of it isn't back.
+        released: None where nobody can tell.
+    """
+
+    stopped: tuple[int, ...]
+    survivors: tuple[int, ...]
+    killed: tuple[int, ...] = ()
+    memory_before_gib: float | None
+    memory_after_gib: float | None
+    released: bool | None
+    seconds: float
+    port_free: bool
+    shm_left: tuple[str, ...]
 
 
 class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`exit.json`: how it ended."""
 
     state: State
-    at: str
+    at: Moment
     asked: bool = False
     was_ready: bool = False
     returncode: int | None = None
     signal: str | None = None
     cause: str | None = None
-    stop: dict[str, Any] | None = None
+    stop: StopRecord | None = None
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -131,9 +154,16 @@ class Recorded(msgspec.Struct, frozen=True):
         return self.exit is not None or self.state.state in ENDED
 
     @property
+    def is_in_the_way(self) -> bool:
+        """Its name, port and GPUs aren't free: it runs or is about to, or something of it still lives."""
+        return bool(self.living_members()) or (not self.is_over and self.is_running_here)
+
+    @property
     def is_running_here(self) -> bool:
-        """Something of it lives on this machine: its keeper, or a member."""
-        return self.is_local and (self.is_attended or bool(self.living_members()))
+        """Something of it lives on this machine, or is about to: its launcher, its keeper, or a member."""
+        if not self.is_local:
+            return False
+        return self.is_attended or bool(self.living_members()) or self.current_state() is State.PENDING
 
     def current_state(self) -> State:
         """The recorded state, corrected by what is seen now: gone without an end on record is `lost`."""
@@ -154,7 +184,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     def _is_fresh(self) -> bool:
         """Its launcher may still be about to hand it to a keeper."""
-        age = datetime.now(UTC) - datetime.fromisoformat(self.launch.created_at)
+        age = datetime.now(UTC) - self.launch.created_at
         return self.launch.machine.boot_id == boot_id() and age < _HAND_OVER_LIMIT
 
 
@@ -176,23 +206,25 @@ def read_launch(directory: Path) -> Recorded:
 
 def list_names(places: Places) -> list[str]:
     """Names of all servers ever launched here, sorted."""
-    if not places.instances.is_dir():
-        return []
-    return sorted(path.name for path in places.instances.iterdir() if path.is_dir())
+    return [path.name for path in _entries(places.instances) if path.is_dir()]
 
 
 def list_launches(places: Places, name: str) -> list[str]:
     """Launches of one name, oldest first."""
-    directory = places.instances / name
-    if not directory.is_dir():
-        return []
-    return sorted(path.name for path in directory.iterdir() if LAUNCH_NAME.fullmatch(path.name))
+    return [path.name for path in _entries(places.instances / name) if LAUNCH_NAME.fullmatch(path.name)]
 
 
 def read_newest(places: Places, name: str) -> Recorded | None:
-    """The newest launch of a name, or None when there is none."""
+    """The newest launch of a name, or None when there is none.
+
+    Raises:
+        RecordError: it can't be read.
+    """
     current = places.instances / name / CURRENT
-    return read_launch(current.resolve()) if current.exists() else None
+    try:
+        return read_launch(current.resolve()) if current.exists() else None
+    except OSError as error:
+        raise _unreadable(current, error) from error
 
 
 def find_launch(places: Places, address: str) -> Recorded:
@@ -217,13 +249,31 @@ class RecordError(UsageError):
     """A record that can't be read."""
 
 
+def _entries(directory: Path) -> list[Path]:
+    """What is in a folder, sorted; nothing when there is no folder.
+
+    Raises:
+        RecordError: it can't be read.
+    """
+    try:
+        return sorted(directory.iterdir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(directory, error) from error
+
+
+def _unreadable(path: Path, error: OSError) -> RecordError:
+    return RecordError(f"{path} can't be read: {error.strerror}", "check its owner and permissions")
+
+
 def _decode(path: Path, kind: type[_T]) -> _T | None:
     try:
         data = path.read_bytes()
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise RecordError(f"{path} can't be read: {error.strerror}", "check its owner and permissions") from error
+        raise _unreadable(path, error) from error
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:

@@ -7,18 +7,21 @@ import os
 import subprocess
 import sys
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
-from tui.errors import SgltuiError
-from tui.gpu import GpuReader, GpuSnapshot
+from tui.errors import RefusedError, SgltuiError
+from tui.gpu import GpuReader, GpuReading, GpuSnapshot
 from tui.keeper.files import LaunchFiles
 from tui.keeper.members import MARK_VARIABLE
-from tui.keeper.records import utc_now
+from tui.keeper.records import LaunchRecords, try_lock
+from tui.keeper.states import State
 from tui.launch import guard
 from tui.launch.directory import create_launch, launching, next_launch
-from tui.launch.records import GivenGpu, LaunchRecord, Machine
+from tui.launch.ports import Promise, choose_port
+from tui.launch.records import GivenGpu, LaunchRecord, Machine, Recorded
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
 from tui.settings import Settings
@@ -74,16 +77,26 @@ class Launcher:
         guard.check_space(self._places.instances)
         request = self._read(spec)
         guard.check_model(request.model)
+        reading = self._reader.read()  # before the lock: a driver may take its time
         with launching(self._places):
             guard.check_name(self._places, spec.name)
-            port = guard.choose_port(self._places, request.host, request.port, self._settings.port)
-            command = request.command(port)
-            words = Words(command.argv, request.interpreter.sglang_version)
-            gpus = guard.choose_gpus(self._reader.read(), spec.gpus, words.gpu_count(), _visible_gpus())
-            record = self._record(request, command, gpus, port)
-            files = create_launch(self._places, record)
+            ours = guard.running(self._places)
+            promise = choose_port(ours, request.host, request.port, self._settings.port)
+            try:
+                return self._start(request, reading, ours, promise)
+            finally:
+                promise.close()
+
+    def _start(self, request: _Request, reading: GpuReading, ours: Sequence[Recorded], promise: Promise) -> str:
+        command = request.command(promise.port)
+        words = Words(command.argv, request.interpreter.sglang_version)
+        promised = {gpu.uuid for launch in ours for gpu in launch.launch.gpus}
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        gpus = guard.choose_gpus(reading, request.spec.gpus, words.gpu_count(), visible=visible, promised=promised)
+        record = self._record(request, command, gpus, promise.port)
+        files = create_launch(self._places, record)
         environment = {**os.environ, **request.environment, **_gpu_environment(gpus)}
-        hand_over(files, command, record, environment, words.get("--api-key"))
+        hand_over(files, command, record, environment, promise)
         return f"{record.name}/{record.launch}"
 
     def _read(self, spec: LaunchSpec) -> _Request:
@@ -106,7 +119,7 @@ class Launcher:
         return LaunchRecord(
             name=request.spec.name,
             launch=next_launch(self._places, request.spec.name),
-            created_at=utc_now(),
+            created_at=datetime.now(UTC),
             argv=list(command.shown),
             model=request.model,
             host=request.host,
@@ -114,7 +127,7 @@ class Launcher:
             gpus=[GivenGpu(gpu.index, gpu.uuid, gpu.name) for gpu in gpus],
             mark=uuid.uuid4().hex,
             machine=Machine.this(),
-            cwd=str(Path.cwd()),
+            cwd=_current_folder(),
             env={name: _shown(value) for name, value in request.environment.items()},
             preset=request.spec.preset,
             python=str(request.interpreter.python),
@@ -123,13 +136,15 @@ class Launcher:
         )
 
 
+def _current_folder() -> str:
+    try:
+        return str(Path.cwd())
+    except FileNotFoundError as error:
+        raise RefusedError("the current folder was deleted", "change to another one first") from error
+
+
 def _shown(value: str) -> str:
     return HIDDEN if isinstance(value, Secret) else value
-
-
-def _visible_gpus() -> str | None:
-    """The user's own limit on GPUs, which an automatic choice respects."""
-    return os.environ.get("CUDA_VISIBLE_DEVICES")
 
 
 def _gpu_environment(gpus: tuple[GpuSnapshot, ...]) -> dict[str, str]:
@@ -150,22 +165,27 @@ def hand_over(
     command: Command,
     record: LaunchRecord,
     environment: Mapping[str, str],
-    api_key: str | None,
+    promise: Promise,
 ) -> None:
     """Start a keeper for a recorded launch and wait until it has detached itself.
 
     Raises:
-        SgltuiError: it didn't start.
+        SgltuiError: it didn't start; the launch is recorded as failed.
     """
+    words = Words(command.argv, record.sglang_version)
     order = {
         "argv": command.argv,
         "environment": {**environment, MARK_VARIABLE: record.mark},
         "cwd": record.cwd,
-        "api_key": api_key,
+        "api_key": words.get("--api-key"),
+        "tls": words.has("--ssl-certfile"),
     }
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "tui.keeper", str(files.directory)],
+            # Neither a module in the current folder nor the user's PYTHONPATH may stand in for one of ours.
+            [sys.executable, "-P", "-m", "tui.keeper", str(files.directory.absolute()), str(promise.fileno())],
+            cwd="/",
+            pass_fds=(promise.fileno(),),
             input=json.dumps(order).encode(),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
@@ -175,8 +195,27 @@ def hand_over(
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SgltuiError(f"the keeper of {files.directory} didn't start: {error}", "nothing was launched") from error
+        raise _not_kept(files, str(error)) from error
     if done.returncode != 0:
-        lines = done.stderr.decode(errors="replace").strip().splitlines()
-        detail = lines[-1] if lines else f"status {done.returncode}"
-        raise SgltuiError(f"the keeper of {files.directory} didn't start: {detail}", "nothing was launched")
+        raise _not_kept(files, _last_line(done.stderr) or _last_line(_read(files.keeper_log)) or "no reason given")
+
+
+def _not_kept(files: LaunchFiles, why: str) -> SgltuiError:
+    """Record that nothing was started, unless a keeper has the launch after all."""
+    lock = try_lock(files.lock)
+    if lock is not None:
+        LaunchRecords(files).end(State.FAILED, cause=f"its keeper didn't start: {why}")
+        os.close(lock)
+    return SgltuiError(f"the keeper of {files.directory} didn't start: {why}", "see `sgltui ps`")
+
+
+def _last_line(output: bytes) -> str:
+    lines = output.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else ""
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:  # it never came so far
+        return b""

@@ -2,60 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 
 from tui.errors import RefusedError, SgltuiError
-from tui.keeper import requests
+from tui.keeper import ending, requests
 from tui.keeper.identity import ProcessIdentity
-from tui.keeper.keeper import stop as stop_run
-from tui.keeper.records import try_lock
+from tui.keeper.records import LaunchRecords, lock_within
 from tui.keeper.run import Run, Target
-from tui.keeper.states import State
 from tui.keeper.stop import StopRequest
-from tui.launch.records import ExitRecord, Recorded, find_launch, read_launch
+from tui.launch.records import Recorded, StopRecord, find_launch, read_launch
 from tui.paths import Places
-from tui.units import GIB
 
 _STEP_S = 0.05
-_SILENCE_S = 2.0  # a keeper that hasn't taken a request by then is taken for dead
-_HUNG_LIMIT_S = 15.0
+# A healthy keeper takes a request within a second; one that waits for a slow GPU driver may need some more.
+_SILENCE_S = 30.0
 # Beyond grace and release wait, a stop takes its kill rounds and the last look.
-_MARGIN_S = 30.0
+_MARGIN_S = 40.0
 
 
-@dataclass(frozen=True, slots=True)
-class StopReport:
-    """What a stop has achieved; the fields of the `stop` contract."""
-
-    name: str
-    stopped: tuple[int, ...]
-    survivors: tuple[int, ...]
-    memory_before_gib: float | None
-    memory_after_gib: float | None
-    released: bool | None
-    seconds: float
-    port_free: bool
-    shm_left: tuple[str, ...]
-
-    @property
-    def is_clean(self) -> bool:
-        """Nobody survived and the memory didn't stay away; where nobody can tell, the doubt doesn't count."""
-        return not self.survivors and self.released is not False
-
-    @property
-    def freed_bytes(self) -> int | None:
-        """How much less is in use on its GPUs than before."""
-        if self.memory_before_gib is None or self.memory_after_gib is None:
-            return None
-        return int((self.memory_before_gib - self.memory_after_gib) * GIB)
-
-
-def stop_launch(places: Places, address: str, request: StopRequest) -> StopReport:
-    """Stop the launch at `NAME[/LAUNCH]` and wait until it is over.
+def stop_launch(places: Places, address: str, request: StopRequest) -> StopRecord:
+    """Stop the launch at `NAME[/LAUNCH]`, wait until it is over, and report.
 
     Raises:
         SgltuiError: there is nothing to stop, it isn't ours to stop, or its keeper hangs.
@@ -64,7 +34,7 @@ def stop_launch(places: Places, address: str, request: StopRequest) -> StopRepor
     _check(recorded)
     if not _ask_keeper(recorded, request):
         _stand_in(recorded, request)
-    return _report(read_launch(recorded.files.directory))
+    return _report(recorded)
 
 
 def _check(recorded: Recorded) -> None:
@@ -73,7 +43,10 @@ def _check(recorded: Recorded) -> None:
             f"{recorded.address} runs on {recorded.launch.machine.hostname}, not here",
             f"run `sgltui stop {recorded.launch.name}` there",
         )
-    if recorded.is_over and not recorded.living_members():
+    owner = recorded.files.directory.stat().st_uid
+    if owner != os.geteuid():
+        raise RefusedError(f"{recorded.address} belongs to the user with uid {owner}", "stop it as that user")
+    if recorded.is_over and not recorded.is_running_here:
         raise RefusedError(f"{recorded.address} isn't running: it is {recorded.current_state()}", "see `sgltui ps`")
 
 
@@ -83,17 +56,18 @@ def _ask_keeper(recorded: Recorded, request: StopRequest) -> bool:
     if keeper is None or not keeper.is_alive():
         return False
     asked = _post(recorded, request)
-    patience = _HUNG_LIMIT_S if _is_stopping(recorded) else _SILENCE_S
-    if not _until(lambda: not asked.exists() or not keeper.is_alive(), patience):
-        asked.unlink(missing_ok=True)
-        if keeper.is_alive():
-            raise _hung(recorded, keeper)
     limit_s = request.grace_s + request.release_wait_s + _MARGIN_S
-    _until(lambda: recorded.files.exit.exists() or not keeper.is_alive(), limit_s)
-    if recorded.files.exit.exists():
+    if not _until(lambda: not asked.exists() or not keeper.is_alive(), _SILENCE_S):
+        asked.unlink(missing_ok=True)
+        raise _no_answer(recorded, keeper)
+    _until(lambda: _has_report(recorded) or not keeper.is_alive(), limit_s)
+    if _has_report(recorded):
         return True
     if keeper.is_alive():
-        raise _hung(recorded, keeper)
+        raise SgltuiError(
+            f"{recorded.address} hasn't ended after {limit_s:.0f} s; its keeper goes on",
+            f"see `sgltui ps`, or `sgltui stop --kill {recorded.launch.name}`",
+        )
     return False
 
 
@@ -109,62 +83,40 @@ def _post(recorded: Recorded, request: StopRequest) -> Path:
 
 def _stand_in(recorded: Recorded, request: StopRequest) -> None:
     """Do what the dead keeper would have done; the lock makes sure that it is dead and that we are alone."""
-    lock = try_lock(recorded.files.lock)
+    files = recorded.files
+    lock = lock_within(request.grace_s + request.release_wait_s + _MARGIN_S, files.lock)
     if lock is None:
-        raise RefusedError(
-            f"{recorded.address} is being handled by another process", "wait a moment and look at `sgltui ps`"
-        )
+        raise SgltuiError(f"another process handles {recorded.address} and doesn't come to an end", "see `sgltui ps`")
     try:
-        recorded = read_launch(recorded.files.directory)
-        if recorded.exit is not None and recorded.exit.stop is not None:
+        recorded = read_launch(files.directory)  # the other one may have done it
+        if _has_report(recorded) and not recorded.living_members():
             return
-        if recorded.state.server is None:
-            raise RefusedError(f"{recorded.address} has never started a server", "there is nothing to stop")
-        stop_run(_take_over(recorded, recorded.state.server), request)
+        target = Target.from_record(json.loads(files.launch.read_bytes()))
+        run = Run(LaunchRecords(files), target, recorded.state.server, is_parent=False)
+        if recorded.exit is not None:
+            ending.clean_up(run, request, lambda: requests.take(files.requests))
+        else:
+            ending.stop(run, request, lambda: requests.take(files.requests))
     finally:
         os.close(lock)
 
 
-def _take_over(recorded: Recorded, server: ProcessIdentity) -> Run:
-    launch = recorded.launch
-    target = Target(
-        mark=launch.mark,
-        host=launch.host,
-        port=launch.port,
-        gpus=[gpu.uuid for gpu in launch.gpus],
-        simulated=Path(launch.simulated) if launch.simulated else None,
-    )
-    return Run(recorded.files, target, server, is_parent=False)
+def _has_report(recorded: Recorded) -> bool:
+    newest = read_launch(recorded.files.directory).exit
+    return newest is not None and newest.stop is not None
 
 
-def _report(recorded: Recorded) -> StopReport:
-    ended: ExitRecord | None = recorded.exit
-    if ended is None or ended.stop is None:
-        raise SgltuiError(
-            f"{recorded.address} ended without a report", f"see {recorded.files.directory} and `sgltui ps`"
-        )
-    report = ended.stop
-    return StopReport(
-        name=recorded.launch.name,
-        stopped=tuple(report["stopped"]),
-        survivors=tuple(report["survivors"]),
-        memory_before_gib=report["memory_before_gib"],
-        memory_after_gib=report["memory_after_gib"],
-        released=report["released"],
-        seconds=report["seconds"],
-        port_free=report["port_free"],
-        shm_left=tuple(report["shm_left"]),
-    )
+def _report(recorded: Recorded) -> StopRecord:
+    newest = read_launch(recorded.files.directory).exit
+    if newest is None or newest.stop is None:
+        raise SgltuiError(f"{recorded.address} ended without a report", f"see {recorded.files.directory}")
+    return newest.stop
 
 
-def _is_stopping(recorded: Recorded) -> bool:
-    return recorded.state.state is State.STOPPING
-
-
-def _hung(recorded: Recorded, keeper: ProcessIdentity) -> SgltuiError:
+def _no_answer(recorded: Recorded, keeper: ProcessIdentity) -> SgltuiError:
     return SgltuiError(
-        f"the keeper of {recorded.address} (pid {keeper.pid}) doesn't answer",
-        f"if it is stuck, `kill -9 {keeper.pid}` harms nothing; then stop again",
+        f"the keeper of {recorded.address} (pid {keeper.pid}) doesn't answer; is it stopped, or does its disk hang?",
+        f"`kill -9 {keeper.pid}` doesn't harm the server; then stop again",
     )
 
 

@@ -10,7 +10,8 @@ from tui.errors import UsageError
 from tui.paths import Places, find_shipped_presets
 from tui.presets.decode import load_preset
 from tui.presets.preset import Preset
-from tui.toml_decode import TomlError, did_you_mean, printable
+from tui.text import printable
+from tui.toml_decode import TomlError, did_you_mean
 
 _SUFFIX = ".toml"
 

@@ -13,6 +13,9 @@ from tui.sglang.references import HIDDEN, ResolvedValue, Secret, expand_home
 # Flags of 0.5.6.post2 to 0.5.23 whose value is a secret.
 SECRET_FLAGS = ("--api-key", "--admin-api-key", "--ssl-keyfile-password")
 # A whole flag that starts one of them, and names a file.
+_MISTYPED = re.compile(
+    r"--?(?:.*[-_])?(?:(?:api|secret)[-_]?)?(?:key|secret|passw(?:or)?d|(?:hf|auth|access)[-_]?token)", re.IGNORECASE
+)
 _NOT_SECRET = frozenset({"--ssl-keyfile"})
 
 # The spellings of what the launch itself decides: argparse takes any prefix that is unique. These are the shortest
@@ -88,10 +91,13 @@ def split_flag_words(words: Sequence[str]) -> TypedFlags:
 def is_secret_flag(option: str) -> bool:
     """Whether an option, as typed (`--api-key`, `--api-k`, `--api-key=…`), takes a secret.
 
-    Any prefix counts: where argparse would find it ambiguous nothing starts, and hiding its value costs nothing.
+    Any prefix counts: where argparse would find it ambiguous nothing starts, and hiding its value costs nothing. So
+    does a mistyped one (`--apikey`), whose value would stand in records and in SGLang's refusal.
     """
     name = option.partition("=")[0]
-    return len(name) > len("--") and name not in _NOT_SECRET and any(flag.startswith(name) for flag in SECRET_FLAGS)
+    if len(name) <= len("--") or name in _NOT_SECRET:
+        return False
+    return any(flag.startswith(name) for flag in SECRET_FLAGS) or _MISTYPED.fullmatch(name) is not None
 
 
 def redact(words: Sequence[str]) -> list[str]:

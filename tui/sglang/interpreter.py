@@ -14,7 +14,7 @@ from typing import Literal
 from tui.errors import RefusedError
 from tui.sglang.ask import NO_ANSWER, ask, explain_silence
 from tui.sglang.references import expand_home
-from tui.toml_decode import printable
+from tui.text import printable
 
 Entry = Literal["launch_server", "serve"]
 

@@ -7,11 +7,12 @@ import json
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tui.keeper.gpu_memory import read_simulated
 from tui.keeper.identity import read_stat
-from tui.keeper.procfs import trees
+from tui.keeper.procfs import children
 from tui.simulator.setup import Context
 
 
@@ -20,7 +21,7 @@ def kill_tree(context: Context, *, include_self: bool) -> None:
     own = os.getpid()
     if not context.setup.is_old:
         context.log.line(f"kill_process_tree called: parent_pid={own}, include_parent={include_self}, pid={own}")
-    below = trees([own]) - {own}
+    below = set(_descendants(own))
     if context.switches.leak:
         leave_ghost(context.setup.directory, below)
     for pid in below:
@@ -28,6 +29,12 @@ def kill_tree(context: Context, *, include_self: bool) -> None:
             os.kill(pid, signal.SIGKILL)
     if include_self:
         os.kill(own, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> Iterator[int]:
+    for child in children(pid):
+        yield child
+        yield from _descendants(child)
 
 
 def leave_ghost(directory: Path, pids: set[int]) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from tui.errors import UsageError
+from tui.text import printable
 from tui.toml_decode.lines import find_unfinished
-from tui.toml_decode.words import printable
 
 MAX_BYTES = 1 << 20
 _POSITION = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)

@@ -6,6 +6,8 @@ import datetime as dt
 import difflib
 from collections.abc import Collection
 
+from tui.text import printable
+
 KeyPath = tuple[str | int, ...]
 
 _SHOWN_CHARACTERS = 60
@@ -45,11 +47,6 @@ def did_you_mean(word: str, allowed: Collection[str], what: str) -> str:
     near = difflib.get_close_matches(word, allowed, n=2)
     guess = f"did you mean {' or '.join(near)}? " if near else ""
     return printable(f"{guess}{what}: {', '.join(sorted(allowed))}")
-
-
-def printable(text: str) -> str:
-    """The text with everything that could steer a terminal written as an escape."""
-    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
 def _shorten(text: str) -> str:
