@@ -43,6 +43,23 @@ def test_the_sampler_posts_what_differs_and_says_what_fails() -> None:
     assert core.looks == looks
 
 
+def test_a_fresh_look_is_begun_after_it_was_asked_for() -> None:
+    core = FakeCore(EMPTY)
+    sampler = Sampler(core.snapshot, lambda _message: None)
+    assert sampler.look_fresh(0.0) is None
+    sampler.start()
+    wait_until(lambda: sampler.look_fresh(20.0) is EMPTY, what="the first look")
+    newer = Snapshot(GpuReading((gpu(0),)), ())
+    core.now = newer
+    assert sampler.look_fresh(20.0) is newer
+    core.now = SgltuiError("no", "yes")
+    assert sampler.look_fresh(20.0) is newer  # what was seen last
+    core.look_gate.clear()
+    assert sampler.look_fresh(0.05) is newer  # a reader that hangs keeps nobody waiting
+    core.look_gate.set()
+    assert sampler.stop()
+
+
 def test_a_reader_that_hangs_is_seen_and_not_waited_for() -> None:
     core = FakeCore(EMPTY)
     core.look_gate.clear()

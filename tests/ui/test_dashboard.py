@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
+from rich.text import Text
 from textual.geometry import Region
 from textual.message import Message
 from textual.widget import Widget
@@ -34,7 +35,7 @@ async def test_the_story_is_on_the_screen(tmp_path: Path) -> None:
             "driver 580.159 · 2 GPUs",
             "0 RTX PRO 6000  AAAAA",
             "73.2 / 95.6 GiB   97 %   71 °C   512 W",
-            "A qwen36-mtp 71.8   B llama8b 18.0   ? python3, pid 3321, user bob 0.8   x reserved 1.2",
+            "A qwen36-mtp 71.8   B llama8b 18.0   ? GPU 0: python3, pid 3321, user bob 0.8   x reserved 1.2",
             "◐ loading 12/29",
             "weights",
             "● ready",
@@ -118,7 +119,8 @@ async def test_nothing_read_yet_is_said(tmp_path: Path) -> None:
         core.look_gate.set()
         await until_shown(pilot, app, "qwen36-mtp")
         assert "reading…" not in screen_text(app)
-    assert len(app_lines) == 2  # GPUs and servers
+        assert "no log" not in screen_text(app)
+    assert len(app_lines) == 3  # GPUs, servers and log
 
 
 async def test_no_servers_says_what_to_do() -> None:
@@ -165,9 +167,80 @@ async def test_a_failing_look_is_said_and_ends_nothing(tmp_path: Path) -> None:
 
 
 async def test_records_that_cannot_be_read_are_shown(tmp_path: Path) -> None:
-    core = FakeCore(replace(story(tmp_path), broken=(BrokenRecord("old[/]", "launch.json is empty"),)))
+    stopped = instance("ended", State.STOPPED, launch="20261130T000000Z-0001")
+    broken = BrokenRecord("old[/]", "launch.json is empty")
+    core = FakeCore(replace(story(tmp_path), instances=(stopped, *story(tmp_path).instances), broken=(broken,)))
     async with running(core) as (app, pilot):
-        await until_shown(pilot, app, "✗ old[/] launch.json is empty")
+        await until_shown(pilot, app, "broken record")
+        assert re.search(r"old\[/\] +✗ broken record +- .* launch\.json is empty", screen_text(app))
+        text = screen_text(app)
+        assert text.index("qwen36-512") < text.index("old[/]") < text.index("ended")  # after those that failed
+        await pilot.press("G", "k")
+        assert app.screen.query_one(InstanceTable).selected == "old[/]"
+        assert re.search(r"Log ─+\n  launch\.json is empty", screen_text(app))
+        for key in ("x", "X", "l"):
+            await pilot.press("escape", key)
+            await until_shown(pilot, app, "the record of old[/] can't be read; it is left alone")
+
+
+async def test_a_broken_record_in_a_long_list_can_be_reached(tmp_path: Path) -> None:
+    many = tuple(instance(f"server-{number:02d}", State.READY) for number in range(25))
+    core = FakeCore(Snapshot(story(tmp_path).gpus, many, (BrokenRecord("old", "launch.json is empty"),)))
+    async with running(core, size=NARROW) as (app, pilot):
+        await pilot.press("G")
+        await until_shown(pilot, app, "✗ broken record")
+
+
+async def test_only_broken_records_are_a_table_too(tmp_path: Path) -> None:
+    core = FakeCore(Snapshot(story(tmp_path).gpus, (), (BrokenRecord("old", "launch.json is empty"),)))
+    async with running(core) as (app, pilot):
+        await until_shown(pilot, app, "✗ broken record")
+        assert app.screen.query_one(InstanceTable).selected == "old"
+
+
+async def test_a_stop_counts_its_seconds_in_one_cell(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stopping = instance("a", State.STOPPING, phase="draining", phase_s=11.2)
+    core = FakeCore(Snapshot(story(tmp_path).gpus, (stopping,)))
+    async with running(core) as (app, pilot):
+        await until_shown(pilot, app, "draining 11 s")
+        table, updated = app.screen.query_one(InstanceTable), list[tuple[str, str]]()
+        update_cell = InstanceTable.update_cell
+
+        def recording(table: InstanceTable, row: str, column: str, value: Text) -> None:
+            updated.append((row, column))
+            update_cell(table, row, column, value)
+
+        monkeypatch.setattr(InstanceTable, "update_cell", recording)
+        for phase_s in (11.9, 12.1):
+            core.now = Snapshot(story(tmp_path).gpus, (replace(stopping, phase_s=phase_s),))
+            await look(pilot, app, core)
+        await until_shown(pilot, app, "draining 12 s")
+        assert table.row_count == 1
+        assert updated == [("a", "word")]
+
+
+@pytest.mark.parametrize("ascii_only", [False, True])
+async def test_the_log_title_says_how_the_server_is(tmp_path: Path, *, ascii_only: bool) -> None:
+    rule = "--" if ascii_only else "──"
+    snapshot = story(tmp_path)
+    snapshot.instances[2].log_path.write_text("".join(f"line {number}\n" for number in range(100)))
+    async with running(FakeCore(snapshot), ascii_only=ascii_only) as (app, pilot):
+        await until_shown(pilot, app, f"llama8b/20261129T191001Z-0001 {rule} following")
+        await pilot.press("l")
+        await until_shown(pilot, app, f"{rule} loading 12/29 :30001 {rule} following")
+        await pilot.press("escape", "G")
+        await until_shown(pilot, app, f"qwen36-512/20261129T161001Z-0003 {rule} FAILED pool ")
+        assert "following" not in screen_text(app)
+        await pilot.press("3", "g")
+        await until_shown(pilot, app, f"{rule} FAILED pool {rule} G goes to its end, 100 lines")
+
+
+async def test_80_columns_say_the_port_in_the_log_title(tmp_path: Path) -> None:
+    snapshot = story(tmp_path)
+    long = replace(snapshot.instances[0], name="a-server-with-quite-a-long-name-for-so-few-columns")
+    async with running(FakeCore(replace(snapshot, instances=(long,))), size=NARROW) as (app, pilot):
+        await until_shown(pilot, app, "── ready :30000 ── following")
+        assert "Log ▸ a-server-" in screen_text(app)
 
 
 async def test_unattended_foreign_and_lost_servers_say_so(tmp_path: Path) -> None:

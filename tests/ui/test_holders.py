@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from textual.content import Content
 
 from tests.support.fake_core import gpu, holding, identity, instance, story, uuid
+from tui.app.glyphs import ASCII, UNICODE, Glyphs
 from tui.app.holders import (
+    FOREIGN,
+    RESERVED,
+    UNTOLD,
     Holder,
     assign_letters,
     holders_of,
@@ -19,7 +24,6 @@ from tui.app.holders import (
     share_cells,
 )
 from tui.app.widgets.gpu_panel import bar_content, panel_lines
-from tui.app.words import ASCII, UNICODE
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.states import State
 from tui.observe import Snapshot
@@ -95,10 +99,32 @@ def test_processes_of_one_server_are_one_holder() -> None:
 def test_memory_that_no_process_explains_is_said() -> None:
     untold = GpuSnapshot(0, uuid(0), "NVIDIA H200", GpuMemory(100 * GIB, 30 * GIB, 70 * GIB, None))
     assert [(one.sign, one.label, one.size_bytes) for one in holders_of(untold, {}, {})] == [
-        ("?", "driver, or not told by it", 30 * GIB)
+        ("~", "driver, or not told by it", 30 * GIB)
     ]
     idle = GpuSnapshot(0, uuid(0), "NVIDIA H200", GpuMemory(100 * GIB, 4 * MIB, 100 * GIB - 4 * MIB, 0))
     assert holders_of(idle, {}, {}) == ()
+
+
+def test_the_legend_says_the_gpus_of_who_has_no_row() -> None:
+    def lines(*gpus: GpuSnapshot) -> str:
+        snapshot = Snapshot(GpuReading(gpus), (instance("tp", State.READY, members=(identity(10),)),))
+        return "\n".join(line.plain for line in panel_lines(snapshot, {"tp": "A"}, 160, UNICODE))
+
+    ours, bobs = holding(10, 2.0), holding(3321, 0.8, "bob", "/usr/bin/python3 train.py")
+    untold = GpuMemory(100 * GIB, 30 * GIB, 70 * GIB, None)
+    bare = GpuSnapshot(2, uuid(2), "NVIDIA H200", untold)
+    text = lines(gpu(0, [ours]), gpu(1, [ours, bobs]), bare)
+    assert "A tp 4.0   ? GPU 1: python3, pid 3321, user bob 0.8   ~ GPU 2: driver, or not told by it 30.0" in text
+    assert "? GPU 0,1: python3, pid 3321, user bob 1.6" in lines(gpu(0, [bobs]), gpu(1, [bobs]))
+    assert "? python3, pid 3321, user bob 0.8" in lines(gpu(0, [bobs]))
+
+
+@pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
+def test_no_two_signs_of_the_bars_are_the_same(glyphs: Glyphs) -> None:
+    letters = assign_letters({}, [f"server-{number}" for number in range(60)])
+    others = [FOREIGN, UNTOLD, RESERVED, glyphs.free, glyphs.problem, *filter(None, [glyphs.edge])]
+    signs = [*set(letters.values()), *others]
+    assert len(set(signs)) == len(signs)
 
 
 def test_a_size_that_the_driver_does_not_tell_is_a_dash() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from tests.support.fake_core import FakeCore, instance, story
 from tests.support.screen import NARROW, WIDE, running, screen_lines, screen_text, until, until_shown
 from tui.app.app import SgltuiApp
 from tui.app.commands import COMMANDS
+from tui.app.notices import Kind, Notice
 from tui.app.screens.dashboard import Dashboard
 from tui.app.widgets.instance_table import InstanceTable
 from tui.keeper.states import State
@@ -102,9 +104,12 @@ async def test_read_only_hides_what_changes_the_machine(tmp_path: Path) -> None:
         await until_shown(pilot, app, "read-only")
         assert "launch" not in screen_lines(app)[-1]
         assert "stop" not in screen_lines(app)[-1]
-        await pilot.press("a", "x", "X", "f9")
-        await pilot.pause()
-        assert isinstance(app.screen, Dashboard)
+        for key in ("a", "x", "X", "f9"):
+            await pilot.press(key)
+            await until_shown(pilot, app, "read-only: nothing is changed")
+            assert isinstance(app.screen, Dashboard)
+            await pilot.press("escape")
+            await until(pilot, lambda: "nothing is changed" not in screen_text(app), "Esc takes it away")
         await pilot.press("question_mark")
         assert "Kill the selected server" not in screen_text(app)
     assert not core.launches
@@ -131,6 +136,43 @@ async def test_the_palette_finds_commands(tmp_path: Path) -> None:
         await until(pilot, lambda: "Launch a server" not in screen_text(app), "only what matches")
         await pilot.press("enter")
         await until_shown(pilot, app, "Esc closes")
+
+
+@pytest.mark.parametrize("key", ["a", "x", "question_mark", "colon"])
+async def test_a_dialogue_has_the_keys_to_itself(tmp_path: Path, key: str) -> None:
+    async with running(FakeCore(story(tmp_path))) as (app, pilot):
+        await until_shown(pilot, app, "q quit")
+        await pilot.press(key)
+        await until(pilot, lambda: not isinstance(app.screen, Dashboard), "a dialogue")
+        await until(pilot, lambda: "q quit" not in screen_lines(app)[-1], "no keys in the last line")
+        app._sampler.look_now()
+        await pilot.press("escape")
+        await until_shown(pilot, app, "q quit")
+
+
+async def test_successes_pass_and_failures_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.app.app._PASSING_S", 0.05)
+    async with running(FakeCore(story(tmp_path))) as (app, pilot):
+        for kind in (Kind.WORKING, Kind.DONE, Kind.PROBLEM):
+            app.tell(Notice(kind.value, kind, f"news of {kind.value}"))
+        await until(pilot, lambda: len(app.notices) == 2, "one of them is gone")
+        assert [notice.kind for notice in app.notices] == [Kind.WORKING, Kind.PROBLEM]
+        again = Notice("problem", Kind.DONE, "it works now")
+        app.tell(again)
+        assert again in app.notices
+        await until(pilot, lambda: again not in app.notices, "and this one, too")
+
+
+async def test_the_farewell_is_of_the_newest_look(tmp_path: Path) -> None:
+    core = FakeCore(story(tmp_path))
+    async with running(core) as (app, pilot):
+        await until_shown(pilot, app, "llama8b")
+        ended = replace(story(tmp_path).instances[1], state=State.STOPPED)
+        core.now = replace(story(tmp_path), instances=(story(tmp_path).instances[0], ended))
+        await pilot.press("q")
+        await until(pilot, lambda: not app.is_running, "the end")
+        message = app._exit_renderables[0]
+    assert str(message) == "qwen36-mtp goes on running; `sgltui` shows and stops it."
 
 
 async def test_leaving_closes_the_core(tmp_path: Path) -> None:

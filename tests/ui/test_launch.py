@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
-from textual.message import Message
+from textual.events import Key
 from textual.widgets import Input
 
 from tests.support.fake_core import FakeCore, gpu, instance, preset, story, uuid
 from tests.support.screen import NARROW, running, screen_text, until, until_shown
+from tui.app.app import SgltuiApp
 from tui.app.core import LaunchRequest
-from tui.app.messages import LaunchAsked
-from tui.app.proposals import Proposal, propose
+from tui.app.glyphs import UNICODE
+from tui.app.preset_words import problems_content
+from tui.app.proposals import FieldError, Fields, propose, read_request
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.launch import LaunchScreen
 from tui.app.widgets.instance_table import InstanceTable
@@ -22,7 +25,8 @@ from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.observe import Snapshot
-from tui.presets import LaunchDefaults, PresetProblem, Reference
+from tui.paths import Places
+from tui.presets import LaunchDefaults, PresetProblem, Reference, load_presets
 
 IDLE = Snapshot(GpuReading((gpu(0), gpu(1)), driver="580.159"), ())
 
@@ -34,17 +38,15 @@ def starting(request: LaunchRequest, state: State = State.LOADING) -> Snapshot:
 
 
 async def test_from_preset_to_loading_to_ready() -> None:
-    seen: list[Message] = []
     core = FakeCore(IDLE, [preset(), preset("llama8b")])
 
     def show_it(request: LaunchRequest) -> None:
         core.now = starting(request)
 
     core.on_launch = show_it
-    async with running(core, hook=seen.append) as (app, pilot):
+    async with running(core) as (app, pilot):
         await pilot.press("a")
         await until_shown(pilot, app, "Launch a server")
-        assert any(isinstance(message, LaunchAsked) for message in seen)
         text = screen_text(app)
         assert re.search(r"▸ qwen36-mtp +verified +27B hybrid with MTP", text)
         assert re.search(r"flags +--mem-fraction-static 0.8 --max-running-requests 8 --trust-remote-code", text)
@@ -63,6 +65,87 @@ async def test_from_preset_to_loading_to_ready() -> None:
         await until_shown(pilot, app, "● ready")
 
 
+async def type_ahead(app: SgltuiApp, *keys: str) -> None:
+    """Keys that all arrive before the first of them is handled."""
+    for key in keys:
+        app.post_message(Key(key, key if len(key) == 1 else None))
+
+
+async def test_keys_typed_ahead_are_for_the_dialogue() -> None:
+    core = FakeCore(replace(IDLE, instances=(instance("a", State.READY), instance("b", State.READY))), [])
+    core._presets = tuple(preset(name) for name in ("one", "two", "three"))
+    core.presets_gate.clear()
+    async with running(core) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        table = app.screen.query_one(InstanceTable)
+        selected = table.selected
+        await type_ahead(app, "a", "down", "j", "enter", "m", "y", "tab")
+        await until_shown(pilot, app, "reading presets…")
+        await type_ahead(app, "3", "1", "tab", "1", "enter")
+        await pilot.pause()
+        assert table.selected == selected
+        assert not core.launches
+        core.presets_gate.set()
+        await until(pilot, lambda: core.launches, "the launch")
+        assert core.launches == [LaunchRequest("three", "my", "1", 31)]
+        await until_shown(pilot, app, "✓ launched my/")
+        assert isinstance(app.screen, Dashboard)
+
+
+async def test_reading_presets_can_be_left() -> None:
+    core = FakeCore(IDLE, [preset()])
+    core.presets_gate.clear()
+    async with running(core) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "reading presets…")
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
+        core.presets_gate.set()
+        await pilot.pause()
+        assert isinstance(app.screen, Dashboard)
+        await pilot.press("a")
+        await until_shown(pilot, app, "▸ qwen36-mtp")
+    assert not core.launches
+
+
+@pytest.mark.parametrize(
+    ("field", "typed", "words"),
+    [
+        ("port", "0", "✗ '0' isn't a port\n  give a number from 1 to 65535"),
+        ("port", "65536", "✗ '65536' isn't a port\n  give a number from 1 to 65535"),
+        ("gpus", "0;1", "✗ '0;1' names no GPU\n  give indices or uuids as `sgltui gpus` lists them, like 0,1"),
+        ("name", "my server", "✗ 'my server' can't be a server's name\n  use up to 64 letters, digits, dots, dashes"),
+    ],
+)
+async def test_what_cannot_be_meant_is_refused_in_its_place(field: str, typed: str, words: str) -> None:
+    core = FakeCore(IDLE, [preset()])
+    async with running(core, size=NARROW) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "▸ qwen36-mtp")
+        await pilot.press("enter")
+        box = app.screen.query_one(f"#field-{field}", Input)
+        box.value = typed
+        await pilot.press("enter")
+        for line in words.split("\n"):
+            await until_shown(pilot, app, line)
+        assert app.focused is box
+        assert box.value == typed
+        assert not core.launches
+        box.value = {"port": "65535", "gpus": "0,1", "name": "my.server"}[field]
+        await pilot.press("enter")
+        await until_shown(pilot, app, "✓ launched")
+    assert len(core.launches) == 1
+
+
+def test_fields_are_read_as_they_are_meant() -> None:
+    assert read_request(preset(), Fields("", "", "")) == LaunchRequest("qwen36-mtp")
+    asked = read_request(preset(), Fields(" a ", " 1 ", f" 0,{uuid(1)} "))
+    assert asked == LaunchRequest("qwen36-mtp", "a", f"0,{uuid(1)}", 1)
+    for fields in (Fields("", "²", ""), Fields("", "-1", ""), Fields("-a", "", ""), Fields("", "", ",")):
+        with pytest.raises(FieldError):
+            read_request(preset(), fields)
+
+
 async def test_pressing_twice_asks_once_and_launches_once() -> None:
     core = FakeCore(IDLE, [preset()])
     core.gate.clear()
@@ -73,7 +156,9 @@ async def test_pressing_twice_asks_once_and_launches_once() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.focused, Input), "the form")
         await pilot.press("enter", "enter", "enter")
-        await until_shown(pilot, app, "launching qwen36-mtp")
+        await until_shown(pilot, app, "… launching qwen36-mtp")
+        assert isinstance(app.screen, LaunchScreen)
+        assert "being launched already" not in screen_text(app)  # the later Enters asked for nothing
         # Asked again while the first one is under way, the same name isn't launched a second time.
         await pilot.press("escape", "a")
         await until(pilot, lambda: isinstance(app.screen, LaunchScreen), "the form again")
@@ -84,22 +169,74 @@ async def test_pressing_twice_asks_once_and_launches_once() -> None:
     assert len(core.launches) == 1
 
 
-async def test_a_refusal_comes_back_in_the_form_with_what_was_typed() -> None:
+async def test_a_refusal_stands_in_the_form_with_what_was_typed() -> None:
     core = FakeCore(IDLE, [preset()])
     core.refusal = RefusedError("port 30000 is taken by [/python3] (pid 4242)", "choose another port, or stop it")
     async with running(core, size=NARROW) as (app, pilot):
         await pilot.press("a")
         await until_shown(pilot, app, "Launch a server")
         await pilot.press("enter")
+        form = app.screen
         await pilot.press(*"mine", "enter")
         await until_shown(pilot, app, "✗ port 30000 is taken by [/python3] (pid 4242)")
+        assert app.screen is form
         assert "choose another port, or stop it" in screen_text(app)
         assert app.screen.query_one("#field-name", Input).value == "mine"
-        assert app.focused is app.screen.query_one("#field-port")
         core.refusal = None
-        await pilot.press(*"30007", "enter")
+        await pilot.press("tab", *"30007", "enter")
         await until_shown(pilot, app, "✓ launched mine/")
+        assert isinstance(app.screen, Dashboard)
+        assert "30000 is taken" not in screen_text(app)
     assert [(one.name, one.port) for one in core.launches] == [("mine", 30000), ("mine", 30007)]
+
+
+async def test_a_new_attempt_takes_the_last_refusal_away() -> None:
+    core = FakeCore(IDLE, [preset()])
+    core.refusal = RefusedError("GPU 0 has 3 GiB free", "stop what holds it")
+    async with running(core) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "▸ qwen36-mtp")
+        await pilot.press("enter", *"one", "enter")
+        await until(pilot, lambda: [notice.text for notice in app.notices] == ["GPU 0 has 3 GiB free"], "the refusal")
+        core.refusal = None
+        core.gate.clear()
+        await pilot.press(*"2", "enter")
+        await until(pilot, lambda: [notice.text for notice in app.notices] == ["launching one2"], "the next attempt")
+        core.gate.set()
+        await until_shown(pilot, app, "✓ launched one2/")
+
+
+async def test_a_form_that_was_left_is_not_missed() -> None:
+    core = FakeCore(IDLE, [preset()])
+    core.gate.clear()
+    async with running(core) as (app, pilot):
+        for refusal, words in ((RefusedError("no room"), "✗ no room"), (None, "✓ launched qwen36-mtp/")):
+            core.refusal = refusal
+            await pilot.press("a")
+            await until_shown(pilot, app, "▸ qwen36-mtp")
+            await pilot.press("enter", "enter")
+            await until_shown(pilot, app, "… launching qwen36-mtp")
+            await pilot.press("escape")
+            core.gate.set()
+            await until_shown(pilot, app, words)
+            assert isinstance(app.screen, Dashboard)
+            core.gate.clear()
+
+
+async def test_a_form_under_something_else_is_gone_after_it() -> None:
+    core = FakeCore(IDLE, [preset()])
+    core.gate.clear()
+    async with running(core) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "▸ qwen36-mtp")
+        await pilot.press("enter", "enter")
+        await until_shown(pilot, app, "… launching qwen36-mtp")
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: not isinstance(app.screen, LaunchScreen), "the palette")
+        core.gate.set()
+        await until(pilot, lambda: any("launched" in notice.text for notice in app.notices), "the launch")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
 
 
 async def test_the_refusal_stays_when_the_form_is_left() -> None:
@@ -109,7 +246,7 @@ async def test_the_refusal_stays_when_the_form_is_left() -> None:
         await pilot.press("a")
         await until_shown(pilot, app, "Launch a server")
         await pilot.press("enter", "enter")
-        await until(pilot, lambda: core.launches and isinstance(app.screen, LaunchScreen), "the form again")
+        await until_shown(pilot, app, "✗ GPU 0 has 3 GiB free")
         await pilot.press("escape")
         await until_shown(pilot, app, "✗ GPU 0 has 3 GiB free; stop what holds it")
         await pilot.press("escape")
@@ -124,7 +261,10 @@ async def test_a_surprise_is_told_too() -> None:
         await pilot.press("a")
         await until_shown(pilot, app, "Launch a server")
         await pilot.press("enter", "enter")
-        await until_shown(pilot, app, "✗ KeyError: '[/bug]'; this is a bug in sgltui")
+        await until_shown(pilot, app, "✗ KeyError: '[/bug]'")
+        core.refusal = None
+        await pilot.press("enter")  # the form is of use again
+        await until_shown(pilot, app, "✓ launched")
         assert isinstance(app.screen, Dashboard)
 
 
@@ -143,9 +283,22 @@ async def test_no_presets_and_broken_ones() -> None:
     async with running(FakeCore(IDLE, [], [broken]), size=NARROW) as (app, pilot):
         await pilot.press("a")
         await until_shown(pilot, app, "No presets yet.")
-        assert "✗ big[b].toml line 3: unknown key `modle`" in screen_text(app)
+        assert "✗ big[b].toml: line 3: unknown key `modle`" in screen_text(app)
         await pilot.press("j", "enter", "escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
+
+
+def test_a_broken_preset_is_named_once(tmp_path: Path) -> None:
+    path = tmp_path / "badval.toml"
+    path.write_text('model = "Qwen/Qwen3-8B"\n\n[launch]\nport = "eighty"\n')
+    problems = load_presets(Places(tmp_path, tmp_path, project_presets=tmp_path)).problems
+    assert [problem.path for problem in problems] == [path]
+    assert str(path) in problems[0].message
+    text = problems_content(problems, UNICODE).plain
+    assert text.startswith("✗ badval.toml:4: ")
+    assert str(tmp_path) not in text
+    missing = PresetProblem(tmp_path / "no", f"no such folder: {tmp_path}/no")
+    assert problems_content([missing], UNICODE).plain == f"✗ no such folder: {tmp_path}/no"
 
 
 async def test_presets_from_outside_are_text_and_secrets_stay_hidden() -> None:
@@ -165,8 +318,8 @@ async def test_presets_from_outside_are_text_and_secrets_stay_hidden() -> None:
 
 def test_the_form_proposes_what_is_free(tmp_path: Path) -> None:
     running_now = story(tmp_path).instances
-    assert propose(preset(), running_now) == Proposal("qwen36-mtp-2", "30002", "0")
-    assert propose(preset("qwen36-512"), running_now) == Proposal("qwen36-512", "30002", "0")
+    assert propose(preset(), running_now) == Fields("qwen36-mtp-2", "30002", "0")
+    assert propose(preset("qwen36-512"), running_now) == Fields("qwen36-512", "30002", "0")
     wish = preset("p", launch=LaunchDefaults(name="llama8b", gpus=(1, uuid(0))))
-    assert propose(wish, running_now) == Proposal("llama8b-2", "", f"1,{uuid(0)}")
-    assert propose(preset(), ()) == Proposal("qwen36-mtp", "30000", "0")
+    assert propose(wish, running_now) == Fields("llama8b-2", "", f"1,{uuid(0)}")
+    assert propose(preset(), ()) == Fields("qwen36-mtp", "30000", "0")

@@ -44,7 +44,8 @@ def test_dashboard_120x34(snap_compare: SnapCompare, tmp_path: Path) -> None:
 
 def test_dashboard_80x24_simulated(snap_compare: SnapCompare, tmp_path: Path) -> None:
     # The same in a small window: absolute GiB stay, power is gone, SIMULATED stands out in the first line, and
-    # the reason of the failure ends with a whole word and an ellipsis.
+    # the reason of the failure ends with a whole word and an ellipsis. The log's title says the port, its stamps have
+    # no date, and its cut lines end with an ellipsis.
     snapshot = _story(tmp_path)
     core = FakeCore(replace(snapshot, gpus=replace(snapshot.gpus, simulated=True)))
 
@@ -56,7 +57,8 @@ def test_dashboard_80x24_simulated(snap_compare: SnapCompare, tmp_path: Path) ->
 
 def test_refused_launch_80x24(snap_compare: SnapCompare, tmp_path: Path) -> None:
     # The form over a dimmed dashboard: the preset is marked, name, port and GPUs hold what was typed, the cursor
-    # is in the port, and below stands in red what was refused, with what to do about it.
+    # is still in the name, and below stands in red what was refused, with what to do about it; the keys of the
+    # dashboard are gone from the last line.
     core = FakeCore(_story(tmp_path), [preset(), preset("llama8b", evidence=None, description="8B, fp8")])
     core.refusal = RefusedError("port 30002 is taken by python3 (pid 4242)", "choose another port, or stop it")
 

@@ -7,11 +7,20 @@ from typing import Protocol
 
 from tui.app.bridge import in_thread
 from tui.app.core import Core, LaunchRequest
-from tui.app.dialogues import Refused
-from tui.app.notices import Kind, Notice, is_under_way, note, problem, stop_notice, trouble_of
-from tui.app.words import Glyphs
-from tui.errors import SgltuiError
+from tui.app.messages import LaunchDialogue
+from tui.app.notices import (
+    Kind,
+    Notice,
+    Trouble,
+    is_under_way,
+    problem,
+    stop_notice,
+    trouble_of,
+    without,
+)
 from tui.observe import Instance, Snapshot
+
+_REFUSED_LAUNCH = "a refused launch"  # subject of its news: the next attempt takes it away, whatever its name is
 
 
 class Desk(Protocol):
@@ -30,30 +39,30 @@ class Desk(Protocol):
         """Take a snapshot without waiting for the next second."""
         ...
 
-    def ask_launch(self, refused: Refused | None) -> None:
-        """Open the launch form."""
-        ...
 
-
-async def launch(desk: Desk, core: Core, request: LaunchRequest) -> None:
-    """Launch once; a refusal comes back in the form, with what was typed."""
+async def launch(desk: Desk, core: Core, request: LaunchRequest, dialogue: LaunchDialogue) -> None:
+    """Launch once; a refusal stands in the dialogue, beside what was typed."""
     about = request.label
     if is_under_way(desk.notices, about):
-        desk.tell(note(f"{about} is being launched already"))
+        dialogue.refuse(Trouble(f"{about} is being launched already"))
         return
+    desk.notices = without(desk.notices, _REFUSED_LAUNCH)
     desk.tell(Notice(about, Kind.WORKING, f"launching {about}"))
+    dialogue.say_launching(request)
     try:
         started = await in_thread(partial(core.launch, request))
-    except SgltuiError as error:
-        desk.tell(problem(about, trouble_of(error)))
-        desk.ask_launch(Refused(request, trouble_of(error)))
+    except Exception as error:  # noqa: BLE001 whatever fails is told, and the dialogue must not wait for ever
+        desk.notices = without(desk.notices, about)
+        desk.tell(problem(_REFUSED_LAUNCH, trouble_of(error)))
+        dialogue.refuse(trouble_of(error))
         return
     desk.tell(Notice(about, Kind.DONE, f"launched {started}"))
+    dialogue.close()
     desk.wanted = started.partition("/")[0]
     desk.look_now()
 
 
-async def stop(desk: Desk, core: Core, instance: Instance, glyphs: Glyphs, *, kill: bool) -> None:
+async def stop(desk: Desk, core: Core, instance: Instance, *, kill: bool) -> None:
     """Stop or kill the very launch that was asked about."""
     name = instance.name
     now = desk.snapshot.instances if desk.snapshot is not None else ()
@@ -66,5 +75,5 @@ async def stop(desk: Desk, core: Core, instance: Instance, glyphs: Glyphs, *, ki
         outcome = await in_thread(partial(core.stop, name, kill=kill))
     finally:
         desk.stopping -= {name}
-    desk.tell(stop_notice(outcome, glyphs, kill=kill))
+    desk.tell(stop_notice(outcome, kill=kill))
     desk.look_now()

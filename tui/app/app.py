@@ -4,22 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Coroutine
+from functools import partial
 from typing import Any
 
 from rich.text import Text
+from textual import events
 from textual.app import App
 from textual.reactive import var
 from textual.screen import Screen
 
 from tui.app import actions, theme
-from tui.app.bridge import Sampler
+from tui.app.bridge import Sampler, in_thread
+from tui.app.command import READ_ONLY
 from tui.app.core import Core
-from tui.app.dialogues import Refused, ask_launch, ask_leave, ask_stop
-from tui.app.messages import Explained, LaunchAsked, NoticesRead, SnapshotFailed, SnapshotTaken, StopAsked
-from tui.app.notices import Notice, Trouble, add_notice, note, problem, trouble_of, unfinished
+from tui.app.dialogues import ask_all
+from tui.app.glyphs import ASCII, UNICODE
+from tui.app.messages import Explained, LaunchWanted, NoticesRead, SnapshotFailed, SnapshotTaken, StopAsked
+from tui.app.notices import Notice, Trouble, add_notice, is_passing, note, problem, trouble_of, unfinished
+from tui.app.screens.confirm import leave_question, stop_questions
 from tui.app.screens.dashboard import Dashboard
-from tui.app.words import ASCII, UNICODE, farewell
+from tui.app.screens.launch import LaunchScreen
+from tui.app.words import farewell
 from tui.observe import Instance, Snapshot
+
+_PASSING_S = 10.0  # how long a success is told
+_FAREWELL_S = 1.0  # as long is waited for a last look on leaving
 
 _STALLED = Trouble("the machine hasn't answered for seconds", "the GPU driver may hang: does nvidia-smi answer?")
 
@@ -95,13 +104,28 @@ class SgltuiApp(App[None]):
         """Take them away; what is under way stays."""
         self.notices = unfinished(self.notices)
 
-    def on_launch_asked(self, _: LaunchAsked) -> None:
-        """Ask what to launch."""
-        self.ask_launch(None)
+    def on_launch_wanted(self, message: LaunchWanted) -> None:
+        """Launch it."""
+        work = actions.launch(self, self._core, message.request, message.dialogue)
+        self._start("action", message.request.label, work)
 
     def on_stop_asked(self, message: StopAsked) -> None:
         """Ask whether it is meant."""
         self._ask(self._stop_dialogue(message.instance, kill=message.kill))
+
+    def on_key(self, event: events.Key) -> None:
+        """A key that was typed ahead of the launch form waits for it, instead of acting on what is there now."""
+        if isinstance(self.screen, LaunchScreen) and self.screen.hold(event):
+            event.prevent_default()
+
+    def action_launch(self) -> None:
+        """Open the launch form here and now, not by a message: the next key is meant for it."""
+        if self._read_only:
+            self.tell(note(READ_ONLY))
+        elif not self._is_asking:
+            screen = LaunchScreen(self._glyphs)
+            self.push_screen(screen)
+            self._start("presets", "presets", self._read_presets(screen))
 
     async def action_quit(self) -> None:
         """Leave; asks first while something is under way."""
@@ -111,10 +135,6 @@ class SgltuiApp(App[None]):
         """Ctrl-C, which ends other programs: say how to leave this one."""
         self.tell(note("q leaves; servers go on running"))
 
-    def ask_launch(self, refused: Refused | None) -> None:
-        """Open the launch form, empty or with what was refused."""
-        self._ask(self._launch_dialogue(refused))
-
     def look_now(self) -> None:
         """Take a snapshot without waiting for the next second."""
         self._sampler.look_now()
@@ -122,27 +142,42 @@ class SgltuiApp(App[None]):
     def tell(self, news: Notice) -> None:
         """Show news above the footer."""
         self.notices = add_notice(self.notices, news)
+        if is_passing(news):
+            self.set_timer(_PASSING_S, partial(self._forget, news))
 
-    async def _launch_dialogue(self, refused: Refused | None) -> None:
-        request = await ask_launch(self, self._core, self.snapshot, self._glyphs, refused)
-        if request is not None:
-            self._start("action", request.label, actions.launch(self, self._core, request))
+    def _forget(self, news: Notice) -> None:
+        self.notices = tuple(notice for notice in self.notices if notice is not news)
+
+    async def _read_presets(self, screen: LaunchScreen) -> None:
+        try:
+            presets, problems = await in_thread(self._core.presets)
+        except Exception:
+            screen.close()
+            raise
+        await screen.fill(presets, problems, self.snapshot.instances if self.snapshot is not None else ())
 
     async def _stop_dialogue(self, instance: Instance, *, kill: bool) -> None:
-        if await ask_stop(self, instance, self.snapshot, self._glyphs, kill=kill):
-            work = actions.stop(self, self._core, instance, self._glyphs, kill=kill)
-            self._start("action", instance.name, work)
+        questions = stop_questions(instance, self.snapshot, self._core.grace_s, kill=kill)
+        if await ask_all(self, questions, self._glyphs):
+            self._start("action", instance.name, actions.stop(self, self._core, instance, kill=kill))
 
     async def _leave(self) -> None:
         busy = [notice.text for notice in unfinished(self.notices)]
-        if busy and not await ask_leave(self, busy, self._glyphs):
+        if busy and not await ask_all(self, [leave_question(busy)], self._glyphs):
             return
-        words = farewell(self.snapshot.instances if self.snapshot is not None else (), self._glyphs)
+        newest = await in_thread(partial(self._sampler.look_fresh, _FAREWELL_S))
+        words = farewell(newest, self._glyphs)
         self.exit(message=Text(words) if words else None)
+
+    @property
+    def _is_asking(self) -> bool:
+        """A dialogue is open, or about to be."""
+        asking = any(worker.group == "dialogue" and not worker.is_finished for worker in self.workers)
+        return asking or isinstance(self.screen, LaunchScreen)
 
     def _ask(self, dialogue: Coroutine[Any, Any, None]) -> None:
         """Start a dialogue, unless another one is open: a key pressed twice asks once."""
-        if any(worker.group == "dialogue" and not worker.is_finished for worker in self.workers):
+        if self._is_asking:
             dialogue.close()
         else:
             self._start("dialogue", "sgltui", dialogue)

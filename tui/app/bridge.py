@@ -40,6 +40,9 @@ class Sampler:
         self._wanted = threading.Event()
         self._ended = threading.Event()
         self._looking_since: float | None = None
+        self._looked = threading.Condition()
+        self._begun = 0.0  # when the newest look that has come back was begun
+        self._newest: Snapshot | None = None
         self._thread = threading.Thread(target=self._run, name="gpu-sampler", daemon=True)
 
     def start(self) -> None:
@@ -49,6 +52,14 @@ class Sampler:
     def look_now(self) -> None:
         """Don't wait for the next second."""
         self._wanted.set()
+
+    def look_fresh(self, limit_s: float) -> Snapshot | None:
+        """What a look sees that begins now; after `limit_s` the newest snapshot there is, if any."""
+        asked = time.monotonic()
+        self.look_now()
+        with self._looked:
+            self._looked.wait_for(lambda: self._begun > asked, limit_s)
+            return self._newest
 
     @property
     def is_stalled(self) -> bool:
@@ -67,13 +78,21 @@ class Sampler:
         last: Snapshot | Trouble | None = None
         while not self._ended.is_set():
             self._wanted.clear()
-            self._looking_since = time.monotonic()
+            begun = self._looking_since = time.monotonic()
             news = self._take()
             self._looking_since = None
+            self._keep(news, begun)
             if news != last:
                 self._post(SnapshotFailed(news) if isinstance(news, Trouble) else SnapshotTaken(news))
                 last = news
             self._wanted.wait(_PERIOD_S)
+
+    def _keep(self, news: Snapshot | Trouble, begun: float) -> None:
+        with self._looked:
+            self._begun = begun
+            if isinstance(news, Snapshot):
+                self._newest = news
+            self._looked.notify_all()
 
     def _take(self) -> Snapshot | Trouble:
         try:

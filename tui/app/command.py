@@ -9,6 +9,8 @@ from textual.binding import Binding
 
 from tui.observe import Instance
 
+READ_ONLY = "read-only: nothing is changed"
+
 _KEY_NAMES = {"escape": "Esc", "ctrl+p": "Ctrl-P"}  # where a capital letter isn't enough
 
 
@@ -18,11 +20,13 @@ class Situation:
 
     Attributes:
         stopping: names of servers that this screen is stopping.
+        broken: the name that is selected, where its record can't be read.
     """
 
     read_only: bool
     selected: Instance | None
     stopping: frozenset[str] = frozenset()
+    broken: str | None = None
 
 
 class Command:
@@ -33,7 +37,7 @@ class Command:
         label: one or two words, for footer and palette.
         action: Textual action of the dashboard.
         footer: the lower, the longer it stays when the footer gets narrow; None: not there.
-        changes: something on the machine; hidden in read-only mode.
+        changes: something on the machine; in read-only mode it is hidden, and its keys say why.
     """
 
     keys: ClassVar[tuple[str, ...]]
@@ -48,6 +52,11 @@ class Command:
         """Why it can't be done now, or None."""
         del situation
         return None
+
+    @classmethod
+    def why_not(cls, situation: Situation) -> str | None:
+        """Why it can't be done, by the mode or by the situation, or None."""
+        return READ_ONLY if cls.changes and situation.read_only else cls.obstacle(situation)
 
     @classmethod
     def is_shown(cls, situation: Situation) -> bool:

@@ -6,9 +6,6 @@ from textual.binding import Binding
 
 from tui.app.command import Command, Situation
 from tui.keeper.states import ALIVE, State
-from tui.observe import Instance
-
-_NO_SERVER = "no server is selected"
 
 
 class Launch(Command):
@@ -16,7 +13,7 @@ class Launch(Command):
 
     keys = ("a",)
     label = "launch"
-    action = "launch"
+    action = "app.launch"
     footer = 1
     changes = True
 
@@ -33,7 +30,7 @@ class Stop(Command):
     @classmethod
     def obstacle(cls, situation: Situation) -> str | None:
         """Only a living server of this machine can be stopped, and once is enough."""
-        if (why := _not_ours_to_end(situation.selected)) is not None:
+        if (why := _not_ours_to_end(situation)) is not None:
             return why
         one = situation.selected
         if one is not None and (one.state is State.STOPPING or one.name in situation.stopping):
@@ -53,7 +50,7 @@ class Kill(Command):
     @classmethod
     def obstacle(cls, situation: Situation) -> str | None:
         """Only a living server of this machine can be killed."""
-        return _not_ours_to_end(situation.selected)
+        return _not_ours_to_end(situation)
 
 
 class ShowLog(Command):
@@ -67,7 +64,7 @@ class ShowLog(Command):
     @classmethod
     def obstacle(cls, situation: Situation) -> str | None:
         """A log is somebody's."""
-        return _NO_SERVER if situation.selected is None else None
+        return _nobody(situation) if situation.selected is None else None
 
 
 class Follow(Command):
@@ -136,6 +133,24 @@ class Up(Command):
     keys = ("k", "up")
     label = "up"
     action = "move('up')"
+    palette = False
+
+
+class Left(Command):
+    """Back to the beginning of the lines; in the log."""
+
+    keys = ("left",)
+    label = "left"
+    action = "move('left')"
+    palette = False
+
+
+class Right(Command):
+    """On to the rest of long lines; in the log."""
+
+    keys = ("right",)
+    label = "right"
+    action = "move('right')"
     palette = False
 
 
@@ -214,6 +229,8 @@ COMMANDS: tuple[type[Command], ...] = (
     FocusLog,
     Down,
     Up,
+    Left,
+    Right,
     Top,
     Bottom,
     Back,
@@ -223,22 +240,22 @@ COMMANDS: tuple[type[Command], ...] = (
     Quit,
 )
 
-_BY_ACTION = {command.action.partition("(")[0]: command for command in COMMANDS}
-
 
 def all_bindings() -> list[Binding]:
     """Bindings of every command."""
     return [binding for command in COMMANDS for binding in command.bindings()]
 
 
-def command_of(action: str) -> type[Command] | None:
-    """The command behind an action's bare name."""
-    return _BY_ACTION.get(action)
+def _nobody(situation: Situation) -> str:
+    if situation.broken is None:
+        return "no server is selected"
+    return f"the record of {situation.broken} can't be read; it is left alone"
 
 
-def _not_ours_to_end(selected: Instance | None) -> str | None:
+def _not_ours_to_end(situation: Situation) -> str | None:
+    selected = situation.selected
     if selected is None:
-        return _NO_SERVER
+        return _nobody(situation)
     if not selected.local:
         return f"{selected.name} runs on {selected.host}; end it there"
     if selected.state not in ALIVE and not selected.members:

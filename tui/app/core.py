@@ -37,7 +37,7 @@ class StopOutcome:
     Attributes:
         survivors: pids that are still there.
         released: its GPU memory came back; None where no GPU can be read.
-        memory_before_bytes, memory_after_bytes: what its members held, on all GPUs.
+        memory_before_bytes, memory_after_bytes: what it held on its GPUs, and what of that isn't back; None: unknown.
         seconds: from the request until the memory was back or the wait for it ended.
     """
 
@@ -51,6 +51,11 @@ class StopOutcome:
 
 class Core(Protocol):
     """The product without a screen. Every method may block; the UI calls none of them on its event loop."""
+
+    @property
+    def grace_s(self) -> float:
+        """How long `stop` lets a server finish its requests before it kills it, in seconds."""
+        ...
 
     def snapshot(self) -> Snapshot:
         """Look at the machine now; one thread calls it, about once a second."""

@@ -1,4 +1,4 @@
-"""Who holds a GPU's memory: letters for our servers, `?` for everyone else; pure functions over a reading."""
+"""Who holds a GPU's memory: letters for our servers, signs for everything else; pure functions over a reading."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from tui.app.theme import HOLDER_COLOURS
+from tui.app.words import format_indices
 from tui.gpu import GpuMemory, GpuProcess, GpuSnapshot
 from tui.keeper.states import ALIVE
 from tui.observe import Instance, Snapshot
 from tui.units import MIB
 
-FOREIGN, RESERVED = "?", "x"
+FOREIGN, UNTOLD, RESERVED = "?", "~", "x"
 # Capitals first; small letters only when those are used up, and never the sign of reserved memory.
 _LETTERS = tuple(letter for letter in string.ascii_uppercase + string.ascii_lowercase if letter != RESERVED)
 _NO_LETTER = "+"  # the fifty-second server and later share a sign; the table still tells them apart
-_SIGNS = (*_LETTERS, _NO_LETTER, FOREIGN, RESERVED)
+_SIGNS = (*_LETTERS, _NO_LETTER, FOREIGN, UNTOLD, RESERVED)
 # Drivers keep a little that no process accounts for; below this it isn't worth a sign.
 _UNTOLD_FROM_BYTES = 64 * MIB
 
@@ -80,6 +81,16 @@ def in_order(holders: Iterable[Holder]) -> tuple[Holder, ...]:
     return tuple(sorted(holders, key=lambda holder: _order(holder.sign)))
 
 
+def on_all_gpus(by_gpu: Mapping[int, Sequence[Holder]]) -> tuple[Holder, ...]:
+    """Everybody once, with what it holds altogether; who isn't in the table of servers is told with its GPUs.
+
+    Args:
+        by_gpu: the holders of each GPU, by its index.
+    """
+    everybody = in_order(merge(holder for holders in by_gpu.values() for holder in holders))
+    return everybody if len(by_gpu) == 1 else tuple(_placed(holder, by_gpu) for holder in everybody)
+
+
 def merge(holders: Iterable[Holder]) -> tuple[Holder, ...]:
     """One entry a party, sizes added up, in the order of first appearance."""
     merged: dict[tuple[str, str], Holder] = {}
@@ -126,13 +137,24 @@ def _untold(memory: GpuMemory, processes: Iterable[GpuProcess]) -> tuple[Holder,
         return ()
     # Memory info v1 counts what the driver reserves into what is used.
     label = "driver, or not told by it" if memory.reserved_bytes is None else "not told by the driver"
-    return (Holder(FOREIGN, label, rest, "$foreign"),)
+    return (Holder(UNTOLD, label, rest, "$foreign"),)
 
 
 def _reserved(memory: GpuMemory) -> tuple[Holder, ...]:
     if not memory.reserved_bytes:
         return ()
     return (Holder(RESERVED, "reserved", memory.reserved_bytes, "$reserved"),)
+
+
+def _placed(holder: Holder, by_gpu: Mapping[int, Sequence[Holder]]) -> Holder:
+    if holder.sign not in (FOREIGN, UNTOLD):
+        return holder
+    indices = [
+        index
+        for index, holders in by_gpu.items()
+        if any((one.sign, one.label) == (holder.sign, holder.label) for one in holders)
+    ]
+    return replace(holder, label=f"GPU {format_indices(indices)}: {holder.label}")
 
 
 def _order(sign: str) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from textual.message import Message
 
+from tui.app.core import LaunchRequest
 from tui.app.notices import Trouble
 from tui.observe import Instance, Snapshot
 
@@ -32,9 +34,28 @@ class SnapshotFailed(Message):
         return isinstance(message, SnapshotFailed)
 
 
+class LaunchDialogue(Protocol):
+    """Where a launch was asked for, and where it is told what comes of it; it may have been left meanwhile."""
+
+    def say_launching(self, request: LaunchRequest) -> None:
+        """It has begun."""
+        ...
+
+    def refuse(self, trouble: Trouble) -> None:
+        """It wasn't launched."""
+        ...
+
+    def close(self) -> None:
+        """It is launched."""
+        ...
+
+
 @dataclass
-class LaunchAsked(Message):
-    """A person wants to launch a server from a preset."""
+class LaunchWanted(Message):
+    """A person wants to launch this."""
+
+    request: LaunchRequest
+    dialogue: LaunchDialogue
 
 
 @dataclass

@@ -6,12 +6,10 @@ from dataclasses import dataclass
 from enum import Enum
 
 from tui.app.core import StopOutcome
-from tui.app.words import Glyphs
 from tui.errors import SgltuiError
 from tui.units import format_duration, format_gib
 
 _SHOWN = 3
-_EXACT_BELOW_S = 10
 
 
 class Kind(Enum):
@@ -46,16 +44,27 @@ class Notice:
 
 
 def add_notice(notices: tuple[Notice, ...], news: Notice) -> tuple[Notice, ...]:
-    """The newest last, one a subject. The oldest give way, but never one that is under way."""
+    """The newest last, one a subject. The oldest give way, failures last, and never one that is under way."""
     kept = [notice for notice in notices if notice.about != news.about]
     done = [notice for notice in kept if notice.kind is not Kind.WORKING]
+    done.sort(key=lambda notice: notice.kind is Kind.PROBLEM)
     surplus = done[: max(0, len(kept) + 1 - _SHOWN)]
     return (*(notice for notice in kept if notice not in surplus), news)
+
+
+def without(notices: tuple[Notice, ...], *subjects: str) -> tuple[Notice, ...]:
+    """The others: news about these subjects is out of date."""
+    return tuple(notice for notice in notices if notice.about not in subjects)
 
 
 def unfinished(notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
     """What stays when a person has read them all."""
     return tuple(notice for notice in notices if notice.kind is Kind.WORKING)
+
+
+def is_passing(notice: Notice) -> bool:
+    """It needs no answer, and goes by itself; failures stay until they are read."""
+    return notice.kind in (Kind.DONE, Kind.NOTE)
 
 
 def is_under_way(notices: tuple[Notice, ...], about: str) -> bool:
@@ -80,33 +89,36 @@ def problem(about: str, trouble: Trouble) -> Notice:
     return Notice(about, Kind.PROBLEM, trouble.what, trouble.hint)
 
 
-def stop_notice(outcome: StopOutcome, glyphs: Glyphs, *, kill: bool) -> Notice:
-    """How a stop ended, in one line: memory before and after, how long it took, who is still there."""
+def stop_notice(outcome: StopOutcome, *, kill: bool) -> Notice:
+    """How a stop ended, in one line: how long it took, who is still there, and whether the memory is back."""
     clean = not outcome.survivors and outcome.released is not False
-    verb = ("killed" if kill else "stopped") if clean else "not gone cleanly"
-    parts = (_memory_words(outcome, glyphs), _survivor_words(outcome.survivors))
-    text = f"{outcome.name} {verb} after {_seconds(outcome.seconds)}: {'; '.join(parts)}"
+    verb = "killed" if kill else "stopped"
+    if outcome.survivors:
+        verb = f"not {verb}, {', '.join(f'pid {pid}' for pid in outcome.survivors)} still there"
     return Notice(
         outcome.name,
         Kind.DONE if clean else Kind.PROBLEM,
-        text,
+        f"{outcome.name} {verb} after {_seconds(outcome.seconds)}; {_memory_words(outcome)}",
         "" if clean else f"nvidia-smi and `sgltui ps` show who holds on; `sgltui stop {outcome.name} --kill`",
     )
 
 
 def _seconds(seconds: float) -> str:
-    return f"{seconds:.1f} s" if seconds < _EXACT_BELOW_S else format_duration(seconds)
+    return format_duration(seconds) if seconds >= 1 else "less than 1 s"
 
 
-def _memory_words(outcome: StopOutcome, glyphs: Glyphs) -> str:
-    before, after = format_gib(outcome.memory_before_bytes), format_gib(outcome.memory_after_bytes)
+def _memory_words(outcome: StopOutcome) -> str:
+    before, after = outcome.memory_before_bytes, outcome.memory_after_bytes
     if outcome.released is None:
-        return "GPU memory can't be read"
-    back = "" if outcome.released else ", not all came back"
-    return f"{before} {glyphs.arrow} {after} GiB{back}"
+        return "nobody can tell whether its GPU memory came back"
+    if not outcome.released:
+        return f"{_size(after)} did NOT come back"
+    if before is None or after is None:
+        return "none of its GPU memory is left"
+    if before == 0:
+        return "it held no GPU memory"
+    return f"{_size(max(0, before - after))} came back"
 
 
-def _survivor_words(survivors: tuple[int, ...]) -> str:
-    if not survivors:
-        return "no process left"
-    return "still there: " + ", ".join(f"pid {pid}" for pid in survivors)
+def _size(size_bytes: int | None) -> str:
+    return "its GPU memory" if size_bytes is None else f"{format_gib(size_bytes)} GiB"

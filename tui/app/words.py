@@ -1,18 +1,28 @@
-"""The words and signs of the screen: pure functions from what is known to what is read."""
+"""The words of the screen: pure functions from what is known to what is read."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from rich.cells import cell_len, set_cell_size
-
+from tui.app.glyphs import Glyphs
 from tui.diagnosis.progress import Progress, Stage
 from tui.keeper.states import ALIVE, State
-from tui.observe import Instance
+from tui.observe import Instance, Snapshot
+from tui.units import format_duration
 
 # Marketing and packaging words that don't tell two GPUs apart.
 _GPU_NOISE = frozenset({"NVIDIA", "GeForce", "Blackwell", "Server", "Workstation", "Edition", "Generation", "Graphics"})
+
+# Who speaks, in front of what is said: `package.Class: `, `ValueError: `, `[Errno 98] `, `sglang serve: error: `.
+_SPEAKERS = re.compile(
+    r"(?:(?:(?:[A-Za-z_]\w*\.)+[A-Z]\w*|(?:[A-Z]\w*)?(?:Error|Exception|Interrupt|Exit)): +"
+    r"|\[Errno -?\d+\] +"
+    r"|[\w./-]+(?: [\w-]+)?: (?:fatal )?error: +)+",
+    re.ASCII,
+)
+
+_FOLDERS = re.compile(r"(?<![^\s'\"(])/(?:[^/\s:]+/)+(?=[^/\s])")
 
 STAGE_WORDS = {
     Stage.ARGS: "arguments",
@@ -36,100 +46,6 @@ STATE_STYLES = {
     State.STOPPED: "$quiet",
     State.EXITED: "$quiet",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Glyphs:
-    """The few signs that aren't letters, in two sets."""
-
-    ascii_only: bool
-    pointer: str
-    rule: str
-    dot: str
-    free: str
-    edge: str
-    ellipsis: str
-    arrow: str
-    degrees: str
-    problem: str
-    done: str
-    states: dict[State, str]
-
-    def plain(self, text: str) -> str:
-        r"""Text from outside, on one line and safe to draw: what doesn't print is shown as its escape (`\x1b`)."""
-        line = " ".join(text.splitlines()) if "\n" in text else text
-        shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
-        return shown.encode("ascii", "backslashreplace").decode() if self.ascii_only else shown
-
-    def fit(self, text: str, width: int) -> str:
-        """At most `width` cells of the text; an ellipsis stands for the rest, and no number is cut in two."""
-        if cell_len(text) <= width:
-            return text
-        room = width - cell_len(self.ellipsis)
-        if room <= 0:
-            return self.ellipsis[: max(0, width)]
-        return _whole_words(text, set_cell_size(text, room)) + self.ellipsis
-
-
-def _whole_words(text: str, kept: str) -> str:
-    """The beginning of a text without a piece of a word at its end, nor of a number where it is all one word."""
-    rest = text[len(kept) :]
-    if not rest.startswith(" ") and " " in kept[len(kept) // 2 :].rstrip():
-        kept = kept[: kept.rstrip().rindex(" ")]
-    elif rest[:1].isdigit() or kept[-1:] in ".,":
-        kept = kept.rstrip("0123456789.,")
-    return kept.rstrip(" ,;")
-
-
-UNICODE = Glyphs(
-    ascii_only=False,
-    pointer="▸",
-    rule="──",
-    dot="·",
-    free="·",
-    edge="",
-    ellipsis="…",
-    arrow="→",
-    degrees="°C",
-    problem="✗",
-    done="✓",
-    states={
-        State.PENDING: "○",
-        State.STARTING: "○",
-        State.LOADING: "◐",
-        State.READY: "●",
-        State.STOPPING: "◑",
-        State.STOPPED: "■",
-        State.EXITED: "■",
-        State.FAILED: "✗",
-        State.LOST: "?",
-    },
-)
-
-ASCII = Glyphs(
-    ascii_only=True,
-    pointer=">",
-    rule="--",
-    dot="-",
-    free=".",
-    edge="|",
-    ellipsis="..",
-    arrow="->",
-    degrees="C",
-    problem="!",
-    done="+",
-    states={
-        State.PENDING: "o",
-        State.STARTING: "o",
-        State.LOADING: "~",
-        State.READY: "*",
-        State.STOPPING: "~",
-        State.STOPPED: "-",
-        State.EXITED: "-",
-        State.FAILED: "!",
-        State.LOST: "?",
-    },
-)
 
 
 def short_gpu_name(name: str) -> str:
@@ -175,22 +91,56 @@ def last_word(instance: Instance) -> str:
         return f"on {instance.host}: shown, left alone"
     if instance.state not in ALIVE:
         return _end_word(instance)
+    if instance.state is State.STOPPING:
+        return _joined(_phase_word(instance), _attendance(instance))
     stage = STAGE_WORDS[instance.progress.stage] if instance.progress is not None else ""
-    return ", ".join(word for word in (stage, "" if instance.attended else "not attended") if word)
+    return _joined(stage, _attendance(instance))
+
+
+def brief(cause: str) -> str:
+    """A cause without who says so: the class of an exception takes the room of the words that help.
+
+    A message of a single word means nothing without its class: `KeyError: 'model_type'` stays whole.
+    """
+    said = _SPEAKERS.match(cause)
+    rest = cause[said.end() :] if said is not None else cause
+    return rest if " " in rest.strip() else cause
+
+
+def without_folders(message: str) -> str:
+    """A message with the names of files alone, where it has their whole paths: a row has no room for both."""
+    return _FOLDERS.sub("", message)
+
+
+def _phase_word(instance: Instance) -> str:
+    """What its stop waits for, and for how long already."""
+    return f"{instance.phase} {format_duration(instance.phase_s)}" if instance.phase is not None else ""
+
+
+def _attendance(instance: Instance) -> str:
+    return "" if instance.attended else "not attended"
+
+
+def _joined(*words: str) -> str:
+    return ", ".join(word for word in words if word)
 
 
 def _end_word(instance: Instance) -> str:
     if instance.cause:
-        return instance.cause
+        return brief(instance.cause)
     if instance.state is State.LOST:
         return "gone, nobody saw how"
     return "see its log" if instance.state is State.FAILED else ""
 
 
-def farewell(instances: Iterable[Instance], glyphs: Glyphs) -> str:
-    """What is said on leaving: which servers go on running, or nothing when none does."""
-    names = [glyphs.plain(one.name) for one in instances if one.local and one.state in ALIVE]
-    if not names:
+def farewell(snapshot: Snapshot | None, glyphs: Glyphs) -> str:
+    """What is said on leaving: which servers go on running and what shows them, or nothing when none does."""
+    if snapshot is None:
         return ""
-    verb = "goes" if len(names) == 1 else "go"
-    return f"{', '.join(names)} {verb} on running; `sgltui` shows and stops them."
+    running = [one for one in snapshot.instances if one.local and one.state in ALIVE - {State.STOPPING}]
+    if not running:
+        return ""
+    verb, them = ("goes", "it") if len(running) == 1 else ("go", "them")
+    command = "sgltui demo" if snapshot.gpus.simulated else "sgltui"
+    names = ", ".join(glyphs.plain(one.name) for one in running)
+    return f"{names} {verb} on running; `{command}` shows and stops {them}."

@@ -13,7 +13,8 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
-from tui.app.words import Glyphs, format_indices
+from tui.app.glyphs import Glyphs
+from tui.app.words import format_indices
 from tui.keeper.states import State
 from tui.observe import Instance, Snapshot
 from tui.units import format_duration, format_gib
@@ -72,17 +73,24 @@ class ConfirmScreen(ModalScreen[bool]):
         self.dismiss(yes)
 
 
-def stop_question(instance: Instance, snapshot: Snapshot | None, *, kill: bool) -> Question:
-    """Names the server, its pid, GPUs and GiB, and what will happen to requests."""
-    verb = "Kill" if kill else "Stop"
-    facts = (_holds(instance, snapshot), _consequence(instance, kill=kill))
-    return Question(f"{verb} {instance.name}?", facts, f"Yes, {verb.lower()} it", "No, keep it")
+def stop_questions(
+    instance: Instance, snapshot: Snapshot | None, grace_s: float, *, kill: bool
+) -> tuple[Question, ...]:
+    """Name the server, its pid, GPUs and GiB, and what will happen to requests; a kill is asked about twice.
 
-
-def second_kill_question(instance: Instance) -> Question:
-    """Asks again: a kill has no way back."""
-    facts = (f"{instance.name} gets no chance to finish anything.", "x stops it gently.")
-    return Question(f"Really kill {instance.name}?", facts, "Yes, kill it now", "No, keep it")
+    Args:
+        instance: the server.
+        snapshot: the machine it is on.
+        grace_s: how long a stop lets requests run.
+        kill: it shall be killed.
+    """
+    name, verb = instance.name, "Kill" if kill else "Stop"
+    facts = (_holds(instance, snapshot), _consequence(instance, grace_s, kill=kill))
+    first = Question(f"{verb} {name}?", facts, f"Yes, {verb.lower()} it", "No, keep it")
+    if not kill:
+        return (first,)
+    warning = (f"{name} gets no chance to finish anything.", "x stops it gently.")
+    return first, Question(f"Really kill {name}?", warning, "Yes, kill it now", "No, keep it")
 
 
 def leave_question(busy: Sequence[str]) -> Question:
@@ -91,12 +99,12 @@ def leave_question(busy: Sequence[str]) -> Question:
     return Question("Leave now?", facts, "Yes, leave", "No, wait here")
 
 
-def _consequence(instance: Instance, *, kill: bool) -> str:
+def _consequence(instance: Instance, grace_s: float, *, kill: bool) -> str:
     if kill:
         return "SIGKILL to all of its processes, now: running requests are lost."
     if instance.state is not State.READY:
         return "It isn't ready: no requests are lost."
-    return "Running requests get time to finish (30 s unless set otherwise); then it is killed."
+    return f"Running requests get {grace_s:g} s to finish; what still runs then is killed."
 
 
 def _holds(instance: Instance, snapshot: Snapshot | None) -> str:

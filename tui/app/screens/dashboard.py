@@ -13,23 +13,24 @@ from textual.reactive import var
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.app.command import Situation
-from tui.app.commands import all_bindings, command_of
+from tui.app.command import Command, Situation
+from tui.app.commands import Kill, ShowLog, Stop, all_bindings
+from tui.app.glyphs import Glyphs
 from tui.app.holders import assign_letters, lettered_names
-from tui.app.messages import Explained, LaunchAsked, NoticesRead, StopAsked
+from tui.app.messages import Explained, NoticesRead, StopAsked
 from tui.app.notices import Notice, Trouble
 from tui.app.palette import CommandPalette
 from tui.app.screens.help import HelpScreen
 from tui.app.widgets.footer_bar import FooterBar
 from tui.app.widgets.gpu_panel import GpuPanel
+from tui.app.widgets.instance_rows import with_stopping
 from tui.app.widgets.instance_table import InstanceTable
 from tui.app.widgets.log_panel import LogPanel
 from tui.app.widgets.notice_lines import NoticeLines, trouble_line
 from tui.app.widgets.servers_panel import ServersPanel
 from tui.app.widgets.text_line import TextLine
 from tui.app.widgets.title_line import TitleLine
-from tui.app.words import Glyphs
-from tui.observe import Instance, Snapshot
+from tui.observe import BrokenRecord, Instance, Snapshot
 
 _LOG_PERIOD_S, _LOG_PERIOD_SSH_S = 0.25, 0.5
 _LEAST_COLUMNS, _LEAST_LINES = 60, 16
@@ -38,6 +39,8 @@ _LEAST_COLUMNS, _LEAST_LINES = 60, 16
 _MOVES = {
     "down": ("cursor_down", "scroll_down"),
     "up": ("cursor_up", "scroll_up"),
+    "left": ("scroll_left",),
+    "right": ("scroll_right",),
     "top": ("scroll_top", "scroll_home"),
     "bottom": ("scroll_bottom", "scroll_end"),
 }
@@ -70,6 +73,7 @@ class Dashboard(Screen[None]):
         self._glyphs = glyphs
         self._read_only = read_only
         self._letters: dict[str, str] = {}
+        self._is_covered = False
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -92,13 +96,14 @@ class Dashboard(Screen[None]):
     @property
     def selected(self) -> Instance | None:
         """The server under the cursor, as it was last seen."""
-        instances = self.snapshot.instances if self.snapshot is not None else ()
+        instances = self._shown.instances if self._shown is not None else ()
         return next((one for one in instances if one.name == self._table.selected), None)
 
     @property
     def situation(self) -> Situation:
         """What decides which commands make sense."""
-        return Situation(self._read_only, self.selected, self.stopping)
+        broken = self._selected_broken
+        return Situation(self._read_only, self.selected, self.stopping, broken.name if broken is not None else None)
 
     def watch_snapshot(self) -> None:
         """Hand the new moment to every part."""
@@ -125,11 +130,22 @@ class Dashboard(Screen[None]):
         """News above the footer."""
         self.query_one(NoticeLines).show_notices(self.notices, self._glyphs)
 
+    def on_screen_suspend(self) -> None:
+        """A dialogue has the keys now."""
+        self._is_covered = True
+        self._show_selected()
+
+    def on_screen_resume(self) -> None:
+        """The keys are ours again."""
+        self._is_covered = False
+        self._show_selected()
+
     def watch_zoomed(self) -> None:
         """One panel, or all."""
         self.set_class(self.zoomed is not None, "-zoom")
         for panel in self.query(".panel"):
             panel.set_class(panel.id == self.zoomed, "-zoomed")
+        self._show_selected()
 
     def on_resize(self, event: events.Resize) -> None:
         """Below the least size one line says so, instead of rubble."""
@@ -146,33 +162,23 @@ class Dashboard(Screen[None]):
     def _opened(self) -> None:
         self.action_show_log()
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """What the mode forbids doesn't exist; what makes no sense now explains itself when it is tried."""
-        del parameters
-        command = command_of(action)
-        return command is None or not (command.changes and self._read_only)
-
-    def action_launch(self) -> None:
-        """Ask the app for the launch dialogue."""
-        self.post_message(LaunchAsked())
-
     def action_stop(self) -> None:
         """Ask the app to stop the selected server."""
-        self._ask_to_end("stop", kill=False)
+        self._ask_to_end(Stop, kill=False)
 
     def action_kill(self) -> None:
         """Ask the app to kill the selected server."""
-        self._ask_to_end("kill", kill=True)
+        self._ask_to_end(Kill, kill=True)
 
     def action_show_log(self) -> None:
         """The log alone, or everything again."""
         if self.zoomed == "log":
             self.action_back()
-        elif self.selected is not None:
+        elif (why := ShowLog.why_not(self.situation)) is not None:
+            self.post_message(Explained(why))
+        else:
             self.zoomed = "log"
             self.query_one(LogPanel).log_view.focus()
-        else:
-            self.post_message(Explained("no server is selected"))
 
     def action_follow(self) -> None:
         """Follow the log's end, or stay where it is."""
@@ -213,12 +219,11 @@ class Dashboard(Screen[None]):
     def _table(self) -> InstanceTable:
         return self.query_one(ServersPanel).table
 
-    def _ask_to_end(self, action: str, *, kill: bool) -> None:
-        command, one = command_of(action), self.selected
-        why = command.obstacle(self.situation) if command is not None else None
-        if one is None or why is not None:
-            self.post_message(Explained(why or "no server is selected"))
-        else:
+    def _ask_to_end(self, command: type[Command], *, kill: bool) -> None:
+        one, why = self.selected, command.why_not(self.situation)
+        if why is not None:
+            self.post_message(Explained(why))
+        elif one is not None:
             self.post_message(StopAsked(one, kill))
 
     def _focused_panel(self) -> str:
@@ -227,11 +232,27 @@ class Dashboard(Screen[None]):
         return next((panel for panel in panels if panel is not None), "log")
 
     def _show_servers(self) -> None:
-        self.query_one(ServersPanel).show(self.snapshot, self._letters, self.stopping)
+        self.query_one(ServersPanel).show(self._shown, self._letters)
         if self.focused is None and not self._table.has_class("-empty"):
             self._table.focus()
         self._show_selected()
 
+    @property
+    def _shown(self) -> Snapshot | None:
+        """The newest moment, in which a stop shows as soon as it was asked for."""
+        return None if self.snapshot is None else with_stopping(self.snapshot, self.stopping)
+
+    @property
+    def _selected_broken(self) -> BrokenRecord | None:
+        broken = self.snapshot.broken if self.snapshot is not None else ()
+        return next((one for one in broken if one.name == self._table.selected), None)
+
     def _show_selected(self) -> None:
-        self.query_one(LogPanel).show(self.selected)
-        self.query_one(FooterBar).show_situation(self.situation)
+        self.query_one(LogPanel).show(self.selected, self._words_for_no_log(), zoomed=self.zoomed == "log")
+        self.query_one(FooterBar).show_situation(None if self._is_covered else self.situation)
+
+    def _words_for_no_log(self) -> str:
+        if self.snapshot is None:
+            return f"reading{self._glyphs.ellipsis}"
+        broken = self._selected_broken
+        return "no log" if broken is None else self._glyphs.plain(broken.message)

@@ -13,7 +13,8 @@ from textual.widgets import Static
 
 from tui.app.command import Situation
 from tui.app.commands import COMMANDS
-from tui.app.words import Glyphs
+from tui.app.glyphs import Glyphs
+from tui.app.holders import FOREIGN, RESERVED, UNTOLD
 from tui.keeper.states import State
 
 
@@ -54,8 +55,9 @@ def help_content(situation: Situation, glyphs: Glyphs) -> Content:
     states = [(f"{glyphs.states[state]} {state}", words) for state, words in _STATE_HELP.items()]
     signs = [
         ("A B C", "a server; the same letter stands before its name"),
-        ("?", "another's process, or memory the driver doesn't explain"),
-        ("x", "reserved by driver and firmware"),
+        (FOREIGN, "a process that no server here has started"),
+        (UNTOLD, "memory in use that the driver puts down to no process"),
+        (RESERVED, "reserved by driver and firmware"),
         (glyphs.free, "free"),
     ]
     return Content("\n").join([*_block("Keys", keys), *_block("GPU bars", signs), *_block("States", states)])

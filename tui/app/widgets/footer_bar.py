@@ -30,12 +30,12 @@ class FooterBar(TextLine):
         super().__init__()
         self.remove_class("-empty")  # its size is needed before it has something to say
         self.auto_links = False  # keys keep their own colours
-        self._situation = situation
+        self._situation: Situation | None = situation
 
-    def show_situation(self, situation: Situation) -> None:
-        """Show what can be done now; what can't is dim."""
+    def show_situation(self, situation: Situation | None) -> None:
+        """Show what can be done now; what can't is dim. None: these keys do nothing while a dialogue is open."""
         self._situation = situation
-        self.show(footer_content(situation, self.size.width))
+        self.show(Content(" ") if situation is None else footer_content(situation, self.size.width))
 
     def on_resize(self) -> None:
         """More or fewer keys fit."""

@@ -9,17 +9,17 @@ from rich.cells import cell_len
 from textual.containers import VerticalScroll
 from textual.content import Content
 
+from tui.app.glyphs import Glyphs
 from tui.app.holders import (
     Holder,
     Letters,
     holders_of,
-    in_order,
-    merge,
+    on_all_gpus,
     owners_by_pid,
     share_cells,
 )
 from tui.app.widgets.text_line import TextLine
-from tui.app.words import Glyphs, short_gpu_name
+from tui.app.words import short_gpu_name
 from tui.gpu import GpuSnapshot
 from tui.observe import Snapshot
 from tui.units import format_gib
@@ -167,7 +167,7 @@ def bar_content(holders: Sequence[Holder], free_bytes: int, cells: int, glyphs: 
 
 def _legend(rows: Sequence[_Row], width: int, glyphs: Glyphs) -> list[Content]:
     """Who the signs are, with what each holds on all GPUs together."""
-    holders = in_order(merge(holder for row in rows for holder in row.holders))
+    holders = on_all_gpus({row.gpu.index: row.holders for row in rows})
     entries = [_entry(holder, width - _MORE_CELLS, glyphs) for holder in holders]
     lines = _packed(entries, width - len(_GAP))
     return [Content.assemble(_GAP, Content(_LEGEND_GAP).join(line)) for line in lines if line]

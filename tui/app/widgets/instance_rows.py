@@ -8,16 +8,18 @@ from dataclasses import dataclass, replace
 from msgspec import structs
 from rich.cells import cell_len
 
+from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters, letter_style
-from tui.app.words import STATE_STYLES, Glyphs, format_indices, last_word, state_words
+from tui.app.words import STATE_STYLES, format_indices, last_word, state_words, without_folders
 from tui.keeper.states import ALIVE, State
-from tui.observe import Instance, Snapshot
+from tui.observe import BrokenRecord, Instance, Snapshot
 from tui.units import format_duration, format_gib
 
 _WIDE_FROM_CELLS = 100
 _NAME_SHARE = 0.4  # of the room that the name shares with the last word
 _NAME_LEAST = 10
 _PADDING = 2  # a cell on either side of each column
+_WENT_WRONG = frozenset({State.FAILED, State.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,24 @@ class Cell:
 
 
 Row = Mapping[str, Cell]
+Entry = Instance | BrokenRecord
+"""What has a row: a server, or a record of one that can't be read."""
 
 
-def ordered(instances: Sequence[Instance]) -> list[Instance]:
-    """The living first, the newest first among them."""
-    by_name = sorted(instances, key=lambda one: one.name)
+def ordered(snapshot: Snapshot) -> list[Entry]:
+    """The living first, then what went wrong, then what ended well; the newest first among each."""
+    by_name = sorted(snapshot.instances, key=lambda one: one.name)
     by_age = sorted(by_name, key=lambda one: one.launch, reverse=True)
-    return sorted(by_age, key=lambda one: one.state not in ALIVE)
+    broken = sorted(snapshot.broken, key=lambda one: one.name)
+    return sorted([*by_age, *broken], key=_rank)
+
+
+def _rank(entry: Entry) -> int:
+    if isinstance(entry, BrokenRecord):
+        return 2
+    if entry.state in ALIVE:
+        return 0
+    return 1 if entry.state in _WENT_WRONG else 3
 
 
 def with_stopping(snapshot: Snapshot, stopping: frozenset[str]) -> Snapshot:
@@ -75,16 +88,33 @@ def with_stopping(snapshot: Snapshot, stopping: frozenset[str]) -> Snapshot:
     )
 
 
-def row_of(
-    instance: Instance, gpu_indices: Mapping[str, int], letters: Letters, glyphs: Glyphs, *, selected: bool
+def row_of(entry: Entry, gpu_indices: Mapping[str, int], letters: Letters, glyphs: Glyphs, *, selected: bool) -> Row:
+    """The cells of one row, the last word still in full."""
+    pointer = glyphs.pointer if selected else " "
+    if isinstance(entry, BrokenRecord):
+        return _broken_row(entry, glyphs, pointer)
+    return _instance_row(entry, gpu_indices, letters, glyphs, pointer)
+
+
+def _broken_row(record: BrokenRecord, glyphs: Glyphs, pointer: str) -> Row:
+    return {
+        **{column.key: Cell("-") for column in COLUMNS},
+        "mark": Cell(pointer),
+        "name": Cell(glyphs.plain(record.name)),
+        "state": Cell(f"{glyphs.problem} broken record", "$error"),
+        "word": Cell(glyphs.plain(without_folders(record.message))),
+    }
+
+
+def _instance_row(
+    instance: Instance, gpu_indices: Mapping[str, int], letters: Letters, glyphs: Glyphs, pointer: str
 ) -> Row:
-    """The cells of one server, the last word still in full."""
     letter = letters.get(instance.name, " ")
     style = STATE_STYLES.get(instance.state, "")
-    faded = "" if instance.state in ALIVE or instance.state in (State.FAILED, State.LOST) else "$quiet"
+    faded = "" if instance.state in ALIVE or instance.state in _WENT_WRONG else "$quiet"
     known = [gpu_indices[uuid] for uuid in instance.gpus if uuid in gpu_indices]
     return {
-        "mark": Cell((glyphs.pointer if selected else " ") + letter, letter_style(letter)),
+        "mark": Cell(pointer + letter, letter_style(letter)),
         "name": Cell(glyphs.plain(instance.name), faded),
         "state": Cell(f"{glyphs.states[instance.state]} {state_words(instance)}", style),
         "gpu": Cell(format_indices(known) if instance.local and known else "-", faded),

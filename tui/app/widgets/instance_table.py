@@ -15,10 +15,10 @@ from textual.message import Message
 from textual.theme import Theme
 from textual.widgets import DataTable
 
+from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters
-from tui.app.widgets.instance_rows import COLUMNS, Cell, Row, fitted, layout, ordered, row_of
-from tui.app.words import Glyphs
-from tui.observe import Instance, Snapshot
+from tui.app.widgets.instance_rows import COLUMNS, Cell, Entry, Row, fitted, layout, ordered, row_of
+from tui.observe import Snapshot
 
 
 class InstanceTable(DataTable[Text]):
@@ -42,7 +42,7 @@ class InstanceTable(DataTable[Text]):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(cursor_type="row", cursor_foreground_priority="renderable", zebra_stripes=False)
         self._glyphs = glyphs
-        self._instances: Sequence[Instance] = ()
+        self._entries: Sequence[Entry] = ()
         self._gpu_indices: dict[str, int] = {}
         self._letters: Letters = {}
         self._drawn: dict[str, tuple[Cell, ...]] = {}
@@ -53,7 +53,7 @@ class InstanceTable(DataTable[Text]):
 
     def show(self, snapshot: Snapshot, letters: Letters) -> None:
         """Show these servers; the selected one stays selected as long as it is there."""
-        self._instances = ordered(snapshot.instances)
+        self._entries = ordered(snapshot)
         self._gpu_indices = {gpu.uuid: gpu.index for gpu in snapshot.gpus.gpus}
         self._letters = letters
         self._draw()
@@ -94,7 +94,7 @@ class InstanceTable(DataTable[Text]):
             self._is_drawing = False
 
     def _settle_selection(self) -> None:
-        names = [one.name for one in self._instances]
+        names = [one.name for one in self._entries]
         if self._wanted in names:
             self._pick(self._wanted)
             self._wanted = None
@@ -102,7 +102,7 @@ class InstanceTable(DataTable[Text]):
             self._pick(self._neighbour())
 
     def _draw_rows(self, width: int) -> None:
-        rows = {one.name: self._row(one) for one in self._instances}
+        rows = {one.name: self._row(one) for one in self._entries}
         widths = layout(list(rows.values()), width)
         cells = {name: fitted(row, widths, self._glyphs) for name, row in rows.items()}
         with self.prevent(DataTable.RowHighlighted):
@@ -112,7 +112,7 @@ class InstanceTable(DataTable[Text]):
             if self.selected is not None and (index := self.get_row_index(self.selected)) != self.cursor_row:
                 self.move_cursor(row=index)
 
-    def _row(self, one: Instance) -> Row:
+    def _row(self, one: Entry) -> Row:
         return row_of(one, self._gpu_indices, self._letters, self._glyphs, selected=one.name == self.selected)
 
     def _rebuild(self, widths: dict[str, int]) -> None:
@@ -144,12 +144,12 @@ class InstanceTable(DataTable[Text]):
 
     def _neighbour(self) -> str | None:
         """Who takes the place of a selected server that is gone: whoever is in its line now."""
-        if not self._instances:
+        if not self._entries:
             return None
-        return self._instances[min(self.cursor_row, len(self._instances) - 1)].name
+        return self._entries[min(self.cursor_row, len(self._entries) - 1)].name
 
     def _name_at_cursor(self) -> str | None:
-        names = [one.name for one in self._instances]
+        names = [one.name for one in self._entries]
         return names[self.cursor_row] if self.cursor_row < len(names) else None
 
     def _pick(self, name: str | None) -> None:

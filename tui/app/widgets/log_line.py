@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -9,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from tui.logs.highlight import LineKind, kind_of, split
+from tui.logs.highlight import LineKind, Parts, kind_of, split
 from tui.logs.text import sanitize
 
 GUTTER_CELLS = 2
@@ -19,39 +20,83 @@ LINE_LIMIT = 24_000
 COMPONENTS = ("time", "ranks", "notice", *(kind.name.lower() for kind in LineKind))
 """Names of the styles that `draw_line` asks for."""
 
-_SIGNS = {LineKind.ERROR: "✗", LineKind.TRACEBACK: "│", LineKind.WARNING: "!", LineKind.READY: "✓"}
-_ASCII_SIGNS = {LineKind.ERROR: "x", LineKind.TRACEBACK: "|", LineKind.WARNING: "!", LineKind.READY: "+"}
+# No sign for SGLang's "ready to roll!": it says so, too, when another server owns the port.
+_SIGNS = {LineKind.ERROR: "✗", LineKind.TRACEBACK: "│", LineKind.WARNING: "!"}
+_ASCII_SIGNS = {LineKind.ERROR: "x", LineKind.TRACEBACK: "|", LineKind.WARNING: "!"}
+_CUT, _ASCII_CUT = ("…", "…"), ("<", ">")  # on the left, on the right; a cell each
+_BLOCKS = dict.fromkeys(range(0x2580, 0x25A0), "#")  # what progress bars are drawn with
+_NUMERIC = "0123456789.,"
+_TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
 
 StyleOf = Callable[[str], Style]
 
 
 class LogLine(NamedTuple):
-    """A drawn line; the gutter stays in view when the text is scrolled sideways."""
+    """A drawn line; the gutter stays in view when the text is scrolled sideways.
+
+    Attributes:
+        cut: the signs that there is more on the left or on the right.
+    """
 
     gutter: Strip
     text: Strip
+    cut: tuple[str, str]
 
     def crop(self, column: int, width: int, rest: Style) -> Strip:
-        """The part that is in view, `width` cells wide, filled up with `rest`."""
-        text = self.text.crop_extend(column, column + width - GUTTER_CELLS, rest)
-        return Strip.join([self.gutter, text]).simplify()  # each change of style costs some 40 bytes on the wire
+        """The part that is in view, `width` cells wide, filled up with `rest`; more to the right is said."""
+        end = column + width - GUTTER_CELLS
+        text = self.text.crop(column, end) if self.text.cell_length <= end else self._cut_at(column, end, rest)
+        filled = text.extend_cell_length(end - column, rest)
+        return Strip.join(
+            [self._gutter_at(column, rest), filled]
+        ).simplify()  # each change of style costs some 40 bytes on the wire
+
+    def _gutter_at(self, column: int, style: Style) -> Strip:
+        if not column or not self.text.cell_length:
+            return self.gutter
+        return Strip.join([self.gutter.crop(0, GUTTER_CELLS - 1), Strip([Segment(self.cut[0], style)], 1)])
+
+    def _cut_at(self, column: int, end: int, style: Style) -> Strip:
+        """Leaves a cell for the sign; a number that would lose digits goes as a whole."""
+        kept, following = self.text.crop(column, end - 1), self.text.crop(end - 1, end).text
+        digits = len(kept.text) - len(kept.text.rstrip(_NUMERIC)) if following[:1] in _NUMERIC else 0
+        if digits < len(kept.text):  # else it is one number from edge to edge
+            kept = kept.crop(0, kept.cell_length - digits)
+        return Strip.join([kept, Strip([Segment(self.cut[1], style)], 1)])
 
 
-def draw_line(line: bytes, style_of: StyleOf, *, ascii: bool) -> LogLine:  # noqa: A002 - named like the option
-    """Draw a line as it is in the file."""
-    parts = split(sanitize(line, limit=LINE_LIMIT))
+def draw_line(line: bytes, style_of: StyleOf, *, ascii: bool, narrow: bool) -> LogLine:  # noqa: A002 - named like the option
+    """Draw a line as it is in the file; in a narrow window its stamp says the time of day alone."""
+    parts = split(_drawable(sanitize(line, limit=LINE_LIMIT), ascii=ascii))
     kind = kind_of(parts)
+    if narrow and not parts.lead:
+        parts = _without_date(parts)
     style = style_of(kind.name.lower())
     styles = (style, style_of("time"), style_of("ranks"), style)
     text = [Segment(part, part_style) for part, part_style in zip(parts, styles, strict=True) if part]
     sign = (_ASCII_SIGNS if ascii else _SIGNS).get(kind)
-    return LogLine(_gutter(sign or "", style if sign or not text else text[0].style), Strip(text))
+    gutter = _gutter(sign or "", style if sign or not text else text[0].style)
+    return LogLine(gutter, Strip(text), _ASCII_CUT if ascii else _CUT)
 
 
-def draw_notice(words: str, style_of: StyleOf) -> LogLine:
+def draw_notice(words: str, style_of: StyleOf, *, ascii: bool) -> LogLine:  # noqa: A002 - named like the option
     """Draw words of our own."""
     style = style_of("notice")
-    return LogLine(_gutter("", style), Strip([Segment(words, style)]))
+    text = Strip([Segment(_drawable(words, ascii=ascii), style)])
+    return LogLine(_gutter("", style), text, _ASCII_CUT if ascii else _CUT)
+
+
+def _drawable(text: str, *, ascii: bool) -> str:  # noqa: A002 - named like the option
+    """What a terminal without Unicode can show: bars of `#`, and other characters as escapes."""
+    return text.translate(_BLOCKS).encode("ascii", "backslashreplace").decode() if ascii else text
+
+
+def _without_date(parts: Parts) -> Parts:
+    """`[2026-11-29 19:16:30 TP0] ` as `19:16:30 TP0 `."""
+    time = _TIME_OF_DAY.search(parts.time)
+    if time is None:
+        return parts
+    return parts._replace(time=time[0] if parts.ranks else f"{time[0]} ", ranks=parts.ranks.replace("]", ""))
 
 
 def _gutter(sign: str, style: Style | None) -> Strip:

@@ -1,4 +1,4 @@
-"""The log of the selected server under a title that says whose, which launch, and whether it is followed."""
+"""The log of the selected server under a title that says whose it is, how that is, and whether the log is followed."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
+from tui.app.glyphs import Glyphs
 from tui.app.widgets.log_view import LogView
-from tui.app.words import Glyphs
+from tui.app.words import state_words
+from tui.keeper.states import ALIVE
 from tui.observe import Instance
+
+_FRAME_CELLS = 4  # corners and blanks that a border's title leaves
+_WHOSE_LEAST = 10
+_NARROW_BELOW_CELLS = 100  # the table of servers has no room for ports then
 
 
 class LogPanel(Vertical):
@@ -17,7 +23,8 @@ class LogPanel(Vertical):
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
         super().__init__(id=id, classes=classes)
         self._glyphs = glyphs
-        self._whose: str | None = None
+        self._one: Instance | None = None
+        self._is_zoomed = False
         self._title = ""
 
     def compose(self) -> ComposeResult:
@@ -29,11 +36,10 @@ class LogPanel(Vertical):
         """The log."""
         return self.query_one(LogView)
 
-    def show(self, one: Instance | None) -> None:
-        """Show the log of this server's launch, or none."""
-        plain = self._glyphs.plain
-        self._whose = None if one is None else f"{plain(one.name)}/{plain(one.launch)}"
-        self.log_view.show(None if one is None else one.log_path)
+    def show(self, one: Instance | None, absent: str, *, zoomed: bool) -> None:
+        """Show the log of this server's launch, or the words `absent`; zoomed: nothing else is on the screen."""
+        self._one, self._is_zoomed = one, zoomed
+        self.log_view.show(None if one is None else one.log_path, absent)
         self._show_title()
 
     def refresh_lines(self) -> None:
@@ -50,6 +56,10 @@ class LogPanel(Vertical):
         """Nothing is selected yet."""
         self._show_title()
 
+    def on_resize(self) -> None:
+        """The title says more, or less."""
+        self._show_title()
+
     def _show_title(self) -> None:
         title = self._title_words()
         if title != self._title:
@@ -57,9 +67,27 @@ class LogPanel(Vertical):
             self.border_title = Content(title)
 
     def _title_words(self) -> str:
-        if self._whose is None:
+        one, glyphs = self._one, self._glyphs
+        if one is None:
             return " Log "
-        view = self.log_view
+        rule = f" {glyphs.rule} "
+        about = rule.join(words for words in (self._state_words(one), self._mode_words(one)) if words)
+        start = f" Log {glyphs.pointer} "
+        room = self.size.width - len(f"{start}{rule}{about} ") - _FRAME_CELLS
+        whose = glyphs.fit(f"{glyphs.plain(one.name)}/{glyphs.plain(one.launch)}", max(_WHOSE_LEAST, room))
+        return f"{start}{whose}{rule}{about} "
+
+    def _state_words(self, one: Instance) -> str:
+        """How the server is, where nothing else on the screen says it; and always when its log ends here."""
+        if one.state not in ALIVE:
+            return state_words(one)
+        if not self._is_zoomed and self.size.width >= _NARROW_BELOW_CELLS:
+            return ""
+        return state_words(one) if one.port is None else f"{state_words(one)} :{one.port}"
+
+    def _mode_words(self, one: Instance) -> str:
+        view, is_over = self.log_view, one.state not in ALIVE
+        if view.following:
+            return "" if is_over else "following"
         count = f", {view.line_count} lines" if view.is_counted else ""
-        mode = "following" if view.following else f"F follows{count}"
-        return f" Log {self._glyphs.pointer} {self._whose} {self._glyphs.rule} {mode} "
+        return f"{'G goes to its end' if is_over else 'F follows'}{count}"

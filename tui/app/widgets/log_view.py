@@ -23,6 +23,7 @@ from tui.logs.text import sanitize
 from tui.logs.window import Change, LogWindow
 
 _CACHED_LINES = 1000
+_NARROW_BELOW_CELLS = 100
 _BAR_TOLERANCE = 1.02  # below this growth nobody sees the scroll bar change, but a repaint costs 2 kB
 _NO_CHANGE = Change(changed=False)
 
@@ -81,7 +82,7 @@ class LogView(ScrollView, can_focus=True):
     LogView > .log-view--warning { color: $text-warning; }
     LogView > .log-view--error { color: $text-error; text-style: bold; }
     LogView > .log-view--traceback { color: $text-error; }
-    LogView > .log-view--ready { color: $text-success; text-style: bold; }
+    LogView > .log-view--ready { text-style: bold; }
     LogView > .log-view--notice { color: $text-muted; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -105,6 +106,8 @@ class LogView(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.ascii = ascii
         self._window: LogWindow | None = None
+        self._absent = "no log"
+        self._is_narrow = False
         self._restart = ""  # why the first line isn't the one that was first before
         self._rows = _Rows()
         self._drawn: LRUCache[int, LogLine] = LRUCache(_CACHED_LINES)
@@ -124,10 +127,15 @@ class LogView(ScrollView, can_focus=True):
         """Whether `line_count` is that of the whole log."""
         return self._window is None or self._window.is_whole
 
-    def show(self, path: Path | None) -> None:
-        """Show this log from its end, or none. Does nothing when it is shown already."""
-        if path == self.path:
+    def show(self, path: Path | None, absent: str = "no log") -> None:
+        """Show this log from its end, or these words where there is none; does nothing when it is shown already."""
+        if path == self.path and absent == self._absent:
             return
+        self._absent = absent
+        if path is None or path != self.path:
+            self._open(path)
+
+    def _open(self, path: Path | None) -> None:
         self._close()
         self._window = LogWindow(path) if path is not None else None
         self._restart = ""
@@ -144,7 +152,7 @@ class LogView(ScrollView, can_focus=True):
         if y_start is not None:
             super().refresh_lines(y_start, line_count)
         elif self._window is None:
-            self._show_rows(_Rows.only("no log"))
+            self._show_rows(_Rows.only(self._absent))
         else:
             self._look(self._window)
 
@@ -177,7 +185,12 @@ class LogView(ScrollView, can_focus=True):
         self.refresh_lines()
 
     def on_resize(self) -> None:
-        """Stay at the end."""
+        """Stay at the end; a narrow window shows shorter stamps."""
+        is_narrow = self.size.width < _NARROW_BELOW_CELLS
+        if is_narrow != self._is_narrow:
+            self._is_narrow = is_narrow
+            self._drawn.clear()
+            self.refresh()
         if self.following:
             self._go_to(self._rows.count)
 
@@ -288,12 +301,12 @@ class LogView(ScrollView, can_focus=True):
         """Draw the rows of one screen that aren't drawn yet."""
         above = bool(self._rows.notice)
         if above and first == 0:
-            self._drawn[0] = draw_notice(self._rows.notice, self._style_of)
+            self._drawn[0] = draw_notice(self._rows.notice, self._style_of, ascii=self.ascii)
         number = max(0, first - above)
         lines = self._rows.lines.read(number, self._height) if self._rows.lines is not None else []
         for row, line in enumerate(lines, start=number + above):
             if self._drawn.get(row) is None:
-                self._drawn[row] = draw_line(line, self._style_of, ascii=self.ascii)
+                self._drawn[row] = draw_line(line, self._style_of, ascii=self.ascii, narrow=self._is_narrow)
 
     def _style_of(self, component: str) -> Style:
         return self.get_component_rich_style(f"log-view--{component}")

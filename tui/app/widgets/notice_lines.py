@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+from tui.app.glyphs import Glyphs
 from tui.app.notices import Kind, Notice, Trouble
 from tui.app.widgets.text_line import TextLine
-from tui.app.words import Glyphs
 
 _STYLES = {Kind.WORKING: "$primary", Kind.DONE: "$success", Kind.NOTE: "$accent", Kind.PROBLEM: "$error"}
 

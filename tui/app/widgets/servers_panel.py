@@ -6,11 +6,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
+from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters
-from tui.app.widgets.instance_rows import with_stopping
 from tui.app.widgets.instance_table import InstanceTable
 from tui.app.widgets.text_line import TextLine
-from tui.app.words import Glyphs
 from tui.observe import Snapshot
 
 
@@ -24,33 +23,23 @@ class ServersPanel(Vertical):
         self._read_only = read_only
 
     def compose(self) -> ComposeResult:
-        """Table or words; below, the records that can't be read."""
+        """Table or words."""
         yield InstanceTable(self._glyphs)
         yield TextLine(classes="words")
-        yield TextLine(classes="broken")
 
     @property
     def table(self) -> InstanceTable:
         """The table."""
         return self.query_one(InstanceTable)
 
-    def show(self, snapshot: Snapshot | None, letters: Letters, stopping: frozenset[str]) -> None:
+    def show(self, snapshot: Snapshot | None, letters: Letters) -> None:
         """Show this moment; None: nothing was read yet."""
         if snapshot is not None:
-            self.table.show(with_stopping(snapshot, stopping), letters)
+            self.table.show(snapshot, letters)
         filled = snapshot is not None and bool(snapshot.instances or snapshot.broken)
-        self.table.set_class(snapshot is None or not snapshot.instances, "-empty")
+        self.table.set_class(not filled, "-empty")
         words = "" if filled else self._empty_words(snapshot)
         self.query_one(".words", TextLine).show(Content.styled(words, "$quiet"))
-        self.query_one(".broken", TextLine).show(self._broken_words(snapshot))
-
-    def _broken_words(self, snapshot: Snapshot | None) -> Content:
-        broken = snapshot.broken if snapshot is not None else ()
-        plain = self._glyphs.plain
-        return Content("\n").join(
-            Content.assemble((f"{self._glyphs.problem} {plain(one.name)}", "$error"), f" {plain(one.message)}")
-            for one in broken
-        )
 
     def _empty_words(self, snapshot: Snapshot | None) -> str:
         if snapshot is None:

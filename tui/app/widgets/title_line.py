@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from textual.content import Content
 
+from tui.app.glyphs import Glyphs
 from tui.app.widgets.text_line import TextLine
-from tui.app.words import Glyphs
 from tui.gpu import GpuReading
 
 
