@@ -4,8 +4,8 @@ The inventories (`data/flags-RELEASE.json`) hold facts only: one object a flag w
 name) and, where they differ from the usual, `action` ("store" unless "store_true", "boolean" for `--x/--no-x`, or
 "deprecated" for a name that is kept and does nothing), `type` ("str" unless "int", "float", "human_int" as in 8k,
 "json", "json_list", "nullable_str"), `choices`, `default` (null when absent), `nargs`, `required` and `deprecated`.
-0.5.6.post2 and 0.5.11 were read from the release's `server_args.py` (choices of 0.5.11 from its usage text), 0.5.23
-from its argument parser. A missing `choices` of 0.5.6.post2 may only be unknown.
+Each was printed by the release's own argument parser (`tests/oracles/flag_inventory.py`). Defaults are the parser's,
+the same on every machine; choices that SGLang keeps in a set are sorted.
 """
 
 from __future__ import annotations
