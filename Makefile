@@ -1,7 +1,8 @@
 # make demo   sets itself up in .venv, then opens the UI over simulated GPUs and servers
 # make test   sets itself up in .venv, then runs every check of the project
+# make test-real   runs the product against real SGLang servers on the CPU; needs 6 GB, see README.md
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers pytest screenshots bench clean
+.PHONY: help demo test lint types layers pytest test-real screenshots bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,6 +11,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 CONSTRAINTS := tests/constraints.txt
 PYTEST_FLAGS ?= -n 2
+REAL_FLAGS ?=
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -31,6 +33,10 @@ layers: $(VENV)/.tested
 
 pytest: $(VENV)/.tested
 	$(BIN)/pytest $(PYTEST_FLAGS) --cov --cov-report=term:skip-covered
+
+# One server at a time, in the given order: a random one would make the environments in turn.
+test-real: $(VENV)/.tested
+	SGLTUI_TEST_REAL=1 $(BIN)/pytest -m real tests/real -n 0 -p no:randomly $(REAL_FLAGS)
 
 screenshots: $(VENV)/.tested
 	$(BIN)/python screenshots/make.py
