@@ -30,7 +30,7 @@ def test_launch_serve_stop(real_machine: RealMachine, engine: Engine, ranks: int
     done = real_machine.run("launch", "--wait", *real_machine.launch_words("one", "--tp", str(ranks), port=port))
     assert done.returncode == 0, done.stderr
     told = [line.partition(": ")[2].split(":")[0].strip() for line in done.stderr.splitlines() if ": " in line]
-    stages = [next(stage for stage in Stage if words.startswith(stage)) for words in told]
+    stages = [stage for words in told for stage in Stage if words.startswith(stage)]
     assert stages == sorted(stages, key=list(Stage).index)
     assert Stage.IMPORT in stages
 
