@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -29,8 +30,8 @@ def test_launch_serve_stop(real_machine: RealMachine, engine: Engine, ranks: int
     port = choose_port()
     done = real_machine.run("launch", "--wait", *real_machine.launch_words("one", "--tp", str(ranks), port=port))
     assert done.returncode == 0, done.stderr
-    told = [line.partition(": ")[2].split(":")[0].strip() for line in done.stderr.splitlines() if ": " in line]
-    stages = [stage for words in told for stage in Stage if words.startswith(stage)]
+    told = re.findall(r"(?:starting|loading): (\D+?)(?: \d+/\d+)?$", done.stderr, re.MULTILINE)
+    stages = list(map(Stage, told))
     assert stages == sorted(stages, key=list(Stage).index)
     assert Stage.IMPORT in stages
 

@@ -53,7 +53,11 @@ def _wait(context: Context, address: str, timeout_s: float | None) -> ExitCode:
     while True:
         instance = _find(observer.observe().instances, address)
         told.tell(instance)
-        if instance.state not in _UNDECIDED or (deadline is not None and time.monotonic() > deadline):
+        if (
+            instance.state not in _UNDECIDED
+            or _is_unattended(instance)
+            or (deadline is not None and time.monotonic() > deadline)
+        ):
             told.end()
             return _decide(instance, address, timeout_s)
         time.sleep(_LOOK_STEP_S)
@@ -63,11 +67,19 @@ def _decide(instance: Instance, address: str, timeout_s: float | None) -> ExitCo
     if instance.state is State.READY:
         say(f"{address} is ready at http://{reachable(instance.host)}:{instance.port}")
         return ExitCode.DONE
-    if instance.state in _UNDECIDED:
+    if _is_unattended(instance):
+        say(
+            f"the keeper of {address} died, so nobody will see it become ready; it goes on: see `sgltui logs {address}`"
+        )
+    elif instance.state in _UNDECIDED:
         say(f"{address} isn't ready after {timeout_s:g} s; it goes on: see `sgltui ps`")
     else:
         say(f"{address} {instance.state}: {instance.cause or 'see its log'}; see `sgltui logs {address}`")
     return ExitCode.FAILED
+
+
+def _is_unattended(instance: Instance) -> bool:
+    return instance.state in _UNDECIDED and instance.state is not State.PENDING and not instance.attended
 
 
 class _Told:

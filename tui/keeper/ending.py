@@ -8,6 +8,8 @@ from tui.keeper.run import Run, describe_exit
 from tui.keeper.states import ALIVE, State
 from tui.keeper.stop import Stopper, StopRequest
 
+_STATUS_LIMIT_S = 5.0
+
 Further = Callable[[], "StopRequest | None"]
 
 
@@ -27,7 +29,7 @@ def stop(run: Run, request: StopRequest, further: Further) -> None:
     if found_alive and records.state is not State.STOPPING:
         records.move(State.STOPPING)
     report = Stopper(run, request, further).stop()
-    run.reap()
+    run.wait_for_status(_STATUS_LIMIT_S)
     # Found dead, and nobody saw how: that isn't a stop.
     state = State.STOPPED if found_alive or records.state in {State.STOPPING, State.PENDING} else State.LOST
     run.record_members()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from tui.keeper.gpu_memory import GpuMemoryReading, read_within
 from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
 from tui.keeper.records import LaunchRecords
+
+_STEP_S = 0.02
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,16 @@ class Run:
     def server_is_gone(self) -> bool:
         """The main process has ended; others of its tree may still run."""
         self.reap()
+        if self._is_parent and self.server is not None:
+            # /proc calls a leader dead before its other threads are, and before its status can be had.
+            return self.exit_status is not None
         return self.server is None or not self.server.is_alive()
+
+    def wait_for_status(self, limit_s: float) -> None:
+        """Until the server's status can be had, if it is ours to have; a process in a hung driver may never give it."""
+        deadline = time.monotonic() + limit_s
+        while self._is_parent and not self.server_is_gone() and time.monotonic() < deadline:
+            time.sleep(_STEP_S)
 
     def record_members(self) -> None:
         """Keep the list of members on disk, for whoever must go on without this process."""
