@@ -188,8 +188,13 @@ def _cause(recorded: Recorded, state: State, tracker: StageTracker | None) -> st
         return printable(recorded.exit.cause)
     if tracker is not None and tracker.exception is not None:
         return _harmless(tracker.exception)
-    stage = f" during {tracker.progress.stage}" if tracker is not None else ""
-    return f"{_exit_words(recorded)}{stage}"
+    return f"{_exit_words(recorded)}{_when(recorded, tracker)}"
+
+
+def _when(recorded: Recorded, tracker: StageTracker | None) -> str:
+    if recorded.exit is not None and recorded.exit.was_ready:
+        return " after it was ready"
+    return f" during {tracker.progress.stage}" if tracker is not None else ""
 
 
 def _harmless(exception: str) -> str:

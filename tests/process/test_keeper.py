@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from tui.keeper.requests import post
 from tui.keeper.spawn import create_log, spawn
 from tui.keeper.stop import StopRequest
 from tui.launch import guard
-from tui.launch.records import GivenGpu
+from tui.launch.records import GivenGpu, StopRecord
 from tui.launch.stop import stop_launch
 from tui.paths import Places
 
@@ -36,6 +37,12 @@ def start_tree(keeping: Keeping, tmp_path: Path) -> tuple[Kept, list[int]]:
     kept = keeping.launch_program("tree.py", str(pids_file))
     wait_until(pids_file.exists, what=kept.trouble())
     return kept, list(map(int, pids_file.read_text().split()))
+
+
+def stop_twice(keeping: Keeping) -> list[StopRecord]:
+    """The reports of two who ask at the same time."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(lambda _: stop_launch(keeping.places, "server", QUICK), range(2)))
 
 
 def test_stop_leaves_nobody_of_a_tree_that_hides_and_ignores_term(keeping: Keeping, tmp_path: Path, decoy: int) -> None:
@@ -86,16 +93,8 @@ def test_the_keeper_is_deaf_to_what_a_closed_terminal_and_an_orphan_send(keeping
 
 def test_two_who_stop_at_once_both_learn_how_it_ended(keeping: Keeping, tmp_path: Path) -> None:
     start_tree(keeping, tmp_path)
-    reports = []
-    askers = [
-        threading.Thread(target=lambda: reports.append(stop_launch(keeping.places, "server", QUICK))) for _ in range(2)
-    ]
-    for asker in askers:
-        asker.start()
-    for asker in askers:
-        asker.join(timeout=60)
-    assert len(reports) == 2
-    assert reports[0] == reports[1]
+    one, other = stop_twice(keeping)
+    assert one == other
 
 
 def test_a_kill_hurries_a_patient_stop(keeping: Keeping, tmp_path: Path) -> None:
@@ -314,16 +313,35 @@ def test_two_who_stop_an_unattended_server_at_once_both_learn_how_it_ended(keepi
     wait_until(lambda: len(kept.read().state.members) == 4, what="all members on record")
     os.kill(kept.keeper_pid, signal.SIGKILL)
     wait_until(lambda: not kept.read().is_attended)
-    reports = []
-    askers = [
-        threading.Thread(target=lambda: reports.append(stop_launch(keeping.places, "server", QUICK))) for _ in range(2)
-    ]
-    for asker in askers:
-        asker.start()
-    for asker in askers:
-        asker.join(timeout=60)
-    assert len(reports) == 2
-    assert set(reports[0].stopped) == set(reports[1].stopped) == set(pids)
+    one, other = stop_twice(keeping)
+    assert set(one.stopped) == set(other.stopped) == set(pids)
+
+
+def test_a_process_whose_leader_thread_has_ended_is_alive_and_is_stopped(keeping: Keeping) -> None:
+    kept = keeping.launch_program("leaderless.py")
+    wait_until(lambda: kept.files.log.exists() and kept.files.log.read_bytes() == b"leaderless\n", what=kept.trouble())
+    assert kept.state == "starting"
+    pid = kept.pid
+    report = stop_launch(keeping.places, "server", StopRequest(release_wait_s=0, kill=True))
+    assert (report.stopped, report.killed) == ((pid,), (pid,))
+    assert not Path(f"/proc/{pid}").exists()
+    assert kept.exit()["signal"] == "SIGKILL"
+
+
+def test_shared_memory_is_told_by_the_name_it_has_now(keeping: Keeping) -> None:
+    # As sem_open does it (glibc): made under one name, linked to another, the first removed.
+    made, linked = f"/dev/shm/sgltui-test-{os.getpid()}-made", f"/dev/shm/sgltui-test-{os.getpid()}-linked"
+    words = (
+        "import mmap, os, time\n"
+        f"fd = os.open({made!r}, os.O_RDWR | os.O_CREAT, 0o600); os.ftruncate(fd, 4096); m = mmap.mmap(fd, 4096)\n"
+        f"os.link({made!r}, {linked!r}); os.unlink({made!r}); print('linked', flush=True); time.sleep(600)"
+    )
+    kept = keeping.launch([sys.executable, "-c", words])
+    try:
+        wait_until(lambda: kept.files.log.exists() and kept.files.log.read_bytes() == b"linked\n")
+        assert stop_launch(keeping.places, "server", QUICK).shm_left == (linked,)
+    finally:
+        Path(linked).unlink()
 
 
 def test_an_end_by_a_real_time_signal_is_recorded(keeping: Keeping) -> None:

@@ -74,12 +74,7 @@ def assert_shared_memory(left: list[str], engine: Engine, ranks: int) -> None:
         path.unlink()
 
 
-def test_what_is_left_in_shared_memory_is_told(
-    real_machine: RealMachine, engine: Engine, request: pytest.FixtureRequest
-) -> None:
-    if engine.release == "0.5.11":  # its main process kills the tracker that would have cleared up
-        reason = "a semaphore of multiprocessing has another name in /proc/PID/maps than in /dev/shm"
-        request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
+def test_what_is_left_in_shared_memory_is_told(real_machine: RealMachine) -> None:
     mapped = real_machine.launch_and_wait("one").shared_memory()
     report = real_machine.stop("one")
     with os.scandir("/dev/shm") as entries:

@@ -29,9 +29,14 @@ class StrictParser(argparse.ArgumentParser):
 
 
 @pytest.fixture(params=RELEASES)
-def parser(request: pytest.FixtureRequest) -> StrictParser:
+def release(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def parser(release: str) -> StrictParser:
     parser = StrictParser(add_help=False)
-    for flag in load_inventory(request.param).flags:
+    for flag in load_inventory(release).flags:
         parser.add_argument(*flag.option_strings, dest=flag.name, nargs="?")
     return parser
 
@@ -170,7 +175,7 @@ def test_what_is_no_secret_is_shown_as_it_is(words: list[str]) -> None:
     ],
 )
 def test_words_that_the_launch_decides_are_taken_out(typed: str, expected: TypedFlags) -> None:
-    assert split_flag_words(typed.split()) == expected
+    assert split_flag_words(typed.split(), load_inventory("0.5.11")) == expected
 
 
 @pytest.mark.parametrize(
@@ -178,14 +183,14 @@ def test_words_that_the_launch_decides_are_taken_out(typed: str, expected: Typed
 )
 def test_a_port_or_host_without_a_proper_value_is_refused(typed: str) -> None:
     with pytest.raises(UsageError, match=r"^--(port|host) "):
-        split_flag_words(typed.split())
+        split_flag_words(typed.split(), load_inventory("0.5.11"))
 
 
-def test_every_spelling_of_model_host_and_port_is_taken_out(parser: StrictParser) -> None:
+def test_every_spelling_of_model_host_and_port_is_taken_out(parser: StrictParser, release: str) -> None:
     taken = {"model-path", "host", "port"}
     for option in prefixes(parser, "mhp"):
         flag = meaning(parser, option)
-        rest = split_flag_words([option, "80"]).rest
+        rest = split_flag_words([option, "80"], load_inventory(release)).rest
         assert (rest == ()) == (flag in taken) or flag is None, option
 
 

@@ -46,3 +46,10 @@ def test_the_nearest_inventory_is_never_newer_than_the_release_if_that_can_be(
     version: str | None, expected: str
 ) -> None:
     assert nearest_release(version) == expected
+
+
+@pytest.mark.parametrize("release", ["0.5.6.post2", "0.5.11", "0.5.23"])
+def test_a_flag_that_the_release_does_not_have_is_not_given(release: str) -> None:
+    words = Words(["--tp", "2"], release)
+    assert not words.has("--ssl-certfile")  # from 0.5.11 on
+    assert words.get("--no-such-flag-in-any-release") is None

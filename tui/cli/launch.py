@@ -9,7 +9,7 @@ import time
 from tui.cli.context import Context, open_context
 from tui.cli.say import say
 from tui.cli.words import describe_state
-from tui.errors import ExitCode, UsageError
+from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.keeper.readiness import reachable
 from tui.keeper.states import State
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
@@ -117,4 +117,6 @@ def _find(instances: tuple[Instance, ...], address: str) -> Instance:
     for instance in instances:
         if f"{instance.name}/{instance.launch}" == address:
             return instance
-    raise UsageError(f"{address} isn't there any more", "somebody launched the same name again, or removed its records")
+    raise SgltuiError(
+        f"{address} isn't there any more", "somebody launched the same name again, or removed its records"
+    )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 PROC = Path("/proc")
 # Fields of /proc/PID/stat after the command's closing parenthesis (proc(5) numbers them from 3).
-_STATE, _PPID, _SESSION, _START_TICKS = 0, 1, 3, 19
+_STATE, _PPID, _SESSION, _THREADS, _START_TICKS = 0, 1, 3, 17, 19
 _DEAD_STATES = (b"Z", b"X", b"x")
 
 
@@ -22,12 +22,13 @@ class ProcessStat(NamedTuple):
     state: str
     ppid: int
     session: int
+    threads: int
     start_ticks: int
 
     @property
     def is_dead(self) -> bool:
-        """A zombie holds a pid, nothing else."""
-        return self.state.encode() in _DEAD_STATES
+        """A zombie holds a pid, nothing else; but a leader is called one while other threads of it still live."""
+        return self.state.encode() in _DEAD_STATES and self.threads <= 1
 
 
 @dataclass(frozen=True)
@@ -81,6 +82,7 @@ def read_stat(pid: int) -> ProcessStat | None:
         state=fields[_STATE].decode(),
         ppid=int(fields[_PPID]),
         session=int(fields[_SESSION]),
+        threads=int(fields[_THREADS]),
         start_ticks=int(fields[_START_TICKS]),
     )
 

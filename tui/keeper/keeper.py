@@ -17,7 +17,7 @@ from tui.keeper.spawn import Spawned, create_log, spawn
 from tui.keeper.states import State
 from tui.keeper.stop import StopRequest
 
-_STARTING_STEP_S = 0.1
+_STARTING_STEP_S = 0.25  # each look reads the machine's table of sockets, which can be long
 _READY_STEP_S = 0.5
 # How often the tree is walked: its schedulers have hundreds of threads. An exit of the server is noticed by signal.
 _STARTING_WALK_S = 1.0

@@ -95,10 +95,15 @@ def listening(port: int) -> set[int]:
 
 
 def shared_memory(pid: int) -> set[Path]:
-    """Files in /dev/shm that it maps and that still have a name."""
+    """Files in /dev/shm that it maps, by the names they have there now.
+
+    Told by inode: a semaphore is made under one name and linked to another, so its map shows one that was deleted.
+    """
     try:
         lines = (PROC / str(pid) / "maps").read_text(errors="replace").splitlines()
+        with os.scandir(_SHARED_MEMORY) as entries:
+            names = {entry.inode(): Path(entry.path) for entry in entries}
     except _GONE:
         return set()
-    paths = (line.partition(f"{_SHARED_MEMORY}/") for line in lines)
-    return {_SHARED_MEMORY / name for _, found, name in paths if found and not name.endswith(" (deleted)")}
+    mapped = {int(line.split(maxsplit=5)[4]) for line in lines if f"{_SHARED_MEMORY}/" in line}
+    return {names[inode] for inode in mapped if inode in names}

@@ -91,7 +91,7 @@ class Run:
         """The main process has ended; others of its tree may still run."""
         self.reap()
         if self._is_parent and self.server is not None:
-            # /proc calls a leader dead before its other threads are, and before its status can be had.
+            # Its status can be had a moment later than /proc shows its end.
             return self.exit_status is not None
         return self.server is None or not self.server.is_alive()
 
@@ -113,11 +113,11 @@ class Run:
     def sample_memory(self, limit_s: float) -> None:
         """Remember what the members hold now, for when they have died without warning; record their peak."""
         reading = self.read_memory(limit_s)
-        if reading is not None and self.members.ever & set(reading.by_process):
+        holders = self.members.ever & set(reading.by_process) if reading is not None else set()
+        if reading is not None and holders:
             self._last_held = reading
-            held = [reading.by_process[pid] for pid in self.members.ever & set(reading.by_process)]
-            total = sum(sum(by_gpu.values()) for by_gpu in held)
-            self.records.note(peak_memory_bytes=max(total, self.records.read().get("peak_memory_bytes") or 0))
+            held_bytes = sum(sum(reading.by_process[pid].values()) for pid in holders)
+            self.records.note(peak_memory_bytes=max(held_bytes, self.records.read().get("peak_memory_bytes") or 0))
 
     def read_held(self, limit_s: float) -> GpuMemoryReading | None:
         """GPU memory while the members hold it: now, or, when they are dead already, as last sampled."""

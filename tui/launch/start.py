@@ -28,7 +28,7 @@ from tui.settings import Settings
 from tui.sglang.command import Command, build_arguments, make_command, split_flag_words
 from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
 from tui.sglang.references import HIDDEN, ResolvedValue, Secret, resolve_environment, resolve_flags
-from tui.sglang.words import Words
+from tui.sglang.words import Words, nearest_inventory
 
 DEFAULT_HOST = "127.0.0.1"  # SGLang's own default, 0.5.6 to 0.5.23
 _PACKAGE_PARENT = Path(__file__).parents[2]
@@ -100,12 +100,13 @@ class Launcher:
         return f"{record.name}/{record.launch}"
 
     def _read(self, spec: LaunchSpec) -> _Request:
-        typed = split_flag_words(spec.words)
+        interpreter = find_interpreter(
+            spec.engine.python, self._settings.python, self._places.simulated, self._places.settings_file
+        )
+        typed = split_flag_words(spec.words, nearest_inventory(interpreter.sglang_version))
         return _Request(
             spec=spec,
-            interpreter=find_interpreter(
-                spec.engine.python, self._settings.python, self._places.simulated, self._places.settings_file
-            ),
+            interpreter=interpreter,
             model=typed.model or spec.model,
             flags=resolve_flags(spec.flags),
             words=typed.rest,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from tui.errors import UsageError
+from tui.sglang.flags import FlagInventory
 from tui.sglang.references import HIDDEN, ResolvedValue, Secret, expand_home
 
 # Flags of 0.5.6.post2 to 0.5.23 whose value is a secret.
@@ -18,9 +19,7 @@ _MISTYPED = re.compile(
 )
 _NOT_SECRET = frozenset({"--ssl-keyfile"})
 
-# The spellings of what the launch itself decides: argparse takes any prefix that is unique. These are the shortest
-# unique ones in 0.5.6.post2, 0.5.11 and 0.5.23.
-_SHORTEST = {"--model-path": "--model-p", "--host": "--ho", "--port": "--po"}
+_DECIDED = frozenset({"model-path", "host", "port"})  # by the launch itself
 _MAX_PORT = 65535
 
 
@@ -64,10 +63,14 @@ def build_arguments(flags: Mapping[str, ResolvedValue], model: str, host: str | 
     return [word for name, value in (fixed | dict(flags)).items() for word in _words(f"--{name}", value)]
 
 
-def split_flag_words(words: Sequence[str]) -> TypedFlags:
+def split_flag_words(words: Sequence[str], inventory: FlagInventory) -> TypedFlags:
     """Take model, host and port out of words typed for SGLang; the rest is passed on as it was typed.
 
     They are read as argparse reads them: `--port 1`, `--port=1`, unique prefixes, and the last one wins.
+
+    Args:
+        words: as typed behind `--`.
+        inventory: the flags of the release that will read them.
 
     Raises:
         UsageError: one of the three has no value, or the port isn't one.
@@ -77,14 +80,14 @@ def split_flag_words(words: Sequence[str]) -> TypedFlags:
     remaining = iter(words)
     for word in remaining:
         typed, equals, value = word.partition("=")
-        name = _launch_flag(typed)
-        if name is None:
+        flag = inventory.resolve(typed) if typed.startswith("--") else None
+        if flag is None or flag.name not in _DECIDED:
             rest.append(word)
         else:
-            taken[name] = value if equals else _next_value(remaining, typed)
-    port = taken.get("--port")
+            taken[flag.name] = value if equals else _next_value(remaining, typed)
+    port = taken.get("port")
     return TypedFlags(
-        taken.get("--model-path"), taken.get("--host"), None if port is None else _read_port(port), tuple(rest)
+        taken.get("model-path"), taken.get("host"), None if port is None else _read_port(port), tuple(rest)
     )
 
 
@@ -127,13 +130,6 @@ def _words(option: str, value: ResolvedValue) -> list[str]:
 def _join(option: str, value: str | float) -> str:
     joined = f"{option}={value!s}"
     return Secret(joined, shown=f"{option}={value.shown}") if isinstance(value, Secret) else joined
-
-
-def _launch_flag(typed: str) -> str | None:
-    if typed == "--model":
-        return "--model-path"
-    matches = (name for name, shortest in _SHORTEST.items() if name.startswith(typed) and typed.startswith(shortest))
-    return next(matches, None)
 
 
 def _next_value(remaining: Iterator[str], typed: str) -> str:

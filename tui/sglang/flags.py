@@ -75,6 +75,14 @@ class FlagInventory:
         """The flag that has exactly this spelling, with its dashes."""
         return self.by_option.get(option)
 
+    def resolve(self, option: str) -> Flag | None:
+        """The flag that argparse takes this option for: an exact spelling, or a prefix of one flag's alone."""
+        exact = self.find(option)
+        if exact is not None:
+            return exact
+        meant = {flag.name: flag for name, flag in self.by_option.items() if name.startswith(option)}
+        return next(iter(meant.values())) if len(meant) == 1 else None
+
 
 @lru_cache(maxsize=len(RELEASES))
 def load_inventory(release: str) -> FlagInventory:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
+from tui.sglang.flags import RELEASES, FlagInventory, load_inventory
 
 
 class Words:
@@ -16,16 +16,16 @@ class Words:
     """
 
     def __init__(self, words: Sequence[str], sglang_version: str | None = None) -> None:
-        self._inventory = load_inventory(nearest_release(sglang_version))
+        self._inventory = nearest_inventory(sglang_version)
         self._values = _collect(words, self._inventory)
 
     def has(self, option: str) -> bool:
-        """The flag that `option` (any full spelling) names is given."""
-        return self._key(option) in self._values
+        """The flag that `option` (any full spelling) names is given; never where the release has no such flag."""
+        return self._find(option) is not None
 
     def get(self, option: str) -> str | None:
         """The last value given for it, or None."""
-        values = self._values.get(self._key(option))
+        values = self._find(option)
         return values[-1] if values else None
 
     def get_int(self, option: str, default: int) -> int:
@@ -40,11 +40,14 @@ class Words:
         replicas = 1 if self.has("--enable-dp-attention") else self.get_int("--dp-size", 1)
         return max(1, ranks * replicas // nodes)
 
-    def _key(self, option: str) -> str:
+    def _find(self, option: str) -> list[str] | None:
         flag = self._inventory.find(option)
-        if flag is None:
-            raise KeyError(f"{option} isn't a flag of SGLang {self._inventory.release}")
-        return flag.name
+        return None if flag is None else self._values.get(flag.name)
+
+
+def nearest_inventory(sglang_version: str | None) -> FlagInventory:
+    """The recorded inventory that fits a release best."""
+    return load_inventory(nearest_release(sglang_version))
 
 
 def nearest_release(sglang_version: str | None) -> str:
@@ -72,19 +75,10 @@ def _collect(words: Sequence[str], inventory: FlagInventory) -> dict[str, list[s
     for word in words:
         if word.startswith("--"):
             option, has_value, value = word.partition("=")
-            flag = _resolve(option, inventory)
+            flag = inventory.resolve(option)
             values = None if flag is None else found.setdefault(flag.name, [])
             if values is not None and has_value:
                 values.append(value)
         elif values is not None:
             values.append(word)
     return found
-
-
-def _resolve(option: str, inventory: FlagInventory) -> Flag | None:
-    """The flag of this spelling or unique prefix."""
-    exact = inventory.find(option)
-    if exact is not None:
-        return exact
-    meant = {flag.name: flag for name, flag in inventory.by_option.items() if name.startswith(option)}
-    return next(iter(meant.values())) if len(meant) == 1 else None
