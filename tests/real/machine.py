@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from tests.real.servers import START_LIMIT_S, RealServer, choose_port
 from tui.keeper.files import LaunchFiles
 from tui.paths import CONFIG_DIR_VARIABLE, SIMULATED_VARIABLE, STATE_DIR_VARIABLE, Places
+from tui.sglang.command import build_arguments
 
 _STANDINS = Path(__file__).parent / "standins"
 _PRESET = """\
@@ -102,6 +104,20 @@ class RealMachine:
         """Launch, and wait until it is ready."""
         words = self.launch_words(name, *flags, port=choose_port(), preset=preset)
         return self._server(self.ok("launch", "--wait", *words))
+
+    def start_by_hand(self, port: int, log: Path) -> subprocess.Popen[bytes]:
+        """The dense model's server as a person starts one, without the product: nobody promised it the port."""
+        preset = tomllib.loads((self.places.user_presets / "dense.toml").read_text())
+        arguments = build_arguments(preset["flags"], preset["model"], None, port)
+        with log.open("wb") as stream:
+            return subprocess.Popen(
+                [preset["engine"]["python"], "-m", "sglang.launch_server", *arguments],
+                env={**os.environ, **preset["env"]},
+                stdin=subprocess.DEVNULL,
+                stdout=stream,
+                stderr=stream,
+                start_new_session=True,
+            )
 
     @staticmethod
     def launch_words(name: str, *flags: str, port: int, preset: str = "dense") -> Sequence[str]:

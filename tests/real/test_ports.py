@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
-from collections.abc import Callable
+from pathlib import Path
 
 from tests.real.machine import RealMachine
 from tests.real.servers import READY_LINE, START_LIMIT_S, choose_port
@@ -26,21 +28,23 @@ def test_a_stranger_takes_the_port_while_it_loads(real_machine: RealMachine) -> 
     assert real_machine.ps("one")["state"] in {"stopped", "failed"}
 
 
-def test_another_sglang_takes_the_port(make_real_machine: Callable[[str], RealMachine]) -> None:
-    """Two people start a server on one port: the loser's log says ready, since its warm-up reaches the winner."""
+def test_another_sglang_takes_the_port(real_machine: RealMachine, tmp_path: Path) -> None:
+    """Somebody started one by hand just before: our log says ready, since our warm-up reaches the other server."""
     port = choose_port()
-    machines = [make_real_machine(name) for name in ("mine", "theirs")]
-    servers = [machine.launch("one", port=port) for machine in machines]
-    wait_until(lambda: any(BIND_ERROR in server.log for server in servers), START_LIMIT_S, "a loser")
-    loser = next(server for server in servers if BIND_ERROR in server.log)
-    winner = next(server for server in servers if server is not loser)
-    winner.wait_for("ready")
-    ended = loser.wait_for_end()
-    assert READY_LINE in loser.log, "which is why the line isn't believed"
-    assert "ready" not in loser.states()
-    assert (ended["state"], ended["was_ready"]) == ("failed", False)
-    lost = machines[servers.index(loser)]
-    assert BIND_ERROR in lost.ps("one")["cause"]
-    assert loser.processes() == {}
-    assert winner.chat() == "length"
-    assert machines[servers.index(winner)].ps("one")["state"] == "ready"
+    log = tmp_path / "by-hand.log"
+    other = real_machine.start_by_hand(port, log)
+    try:
+        wait_until(lambda: b"server_args=" in log.read_bytes(), START_LIMIT_S, "a head start")
+        ours = real_machine.launch("one", port=port)
+        ours.wait_for_log(BIND_ERROR)
+        ended = ours.wait_for_end()
+        assert READY_LINE in ours.log, "which is why the line isn't believed"
+        assert "ready" not in ours.states()
+        assert (ended["state"], ended["was_ready"]) == ("failed", False)
+        assert BIND_ERROR in real_machine.ps("one")["cause"]
+        assert ours.processes() == {}
+        assert ours.chat() == "length", "the other one's answer"
+        assert other.poll() is None
+    finally:
+        os.killpg(other.pid, signal.SIGKILL)
+        other.wait()
