@@ -40,6 +40,11 @@ class Places(Struct, frozen=True):
         return self.config / "presets"
 
     @property
+    def hub(self) -> Path | None:
+        """The Hugging Face cache of a simulated machine; None: this machine's own, wherever that is."""
+        return None if self.simulated is None else self.simulated / "hub"
+
+    @property
     def settings_file(self) -> Path:
         """The user's settings."""
         return self.config / "config.toml"

@@ -10,6 +10,7 @@
  *   name GPU TEXT                      uuid GPU TEXT
  *   memory GPU TOTAL USED RESERVED     (bytes; USED is without RESERVED, as memory info v2 counts it)
  *   utilization GPU PERCENT            temperature GPU CELSIUS             power GPU MILLIWATTS
+ *   capability GPU MAJOR MINOR
  *   compute GPU PID BYTES|unknown      graphics GPU PID BYTES|unknown
  *   surge GPU COUNT                    the first time a client asks how long the compute list is, the answer is COUNT
  *   error FUNCTION CODE                error GPU FUNCTION CODE             (FUNCTION may be *; the last match wins)
@@ -40,6 +41,7 @@ typedef struct {
     char name[TEXT], uuid[TEXT];
     u64 total, used, reserved;
     unsigned utilization, temperature, power, surge;
+    int major, minor;
     bool surges;
     ProcessList compute, graphics;
 } Gpu;
@@ -68,6 +70,7 @@ static void set_defaults(Machine *machine) {
         gpu->reserved = 614 * MIB;
         gpu->temperature = 30;
         gpu->power = 50000;
+        gpu->major = 12;
     }
 }
 
@@ -96,6 +99,7 @@ static void apply_to_gpu(Gpu *gpu, const char *key, const char *values) {
     else if (!strcmp(key, "utilization")) sscanf(values, "%u", &gpu->utilization);
     else if (!strcmp(key, "temperature")) sscanf(values, "%u", &gpu->temperature);
     else if (!strcmp(key, "power")) sscanf(values, "%u", &gpu->power);
+    else if (!strcmp(key, "capability")) sscanf(values, "%d %d", &gpu->major, &gpu->minor);
     else if (!strcmp(key, "surge")) gpu->surges = sscanf(values, "%u", &gpu->surge) == 1;
     else if (sscanf(values, "%u %95s", &pid, used) != 2) return;
     else if (!strcmp(key, "compute")) add_process(&gpu->compute, pid, used);
@@ -254,6 +258,13 @@ int nvmlDeviceGetTemperature(Device device, unsigned sensor, unsigned *celsius) 
 int nvmlDeviceGetPowerUsage(Device device, unsigned *milliwatts) {
     BEGIN_DEVICE(device);
     *milliwatts = gpu->power;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetCudaComputeCapability(Device device, int *major, int *minor) {
+    BEGIN_DEVICE(device);
+    *major = gpu->major;
+    *minor = gpu->minor;
     return SUCCESS;
 }
 

@@ -74,13 +74,13 @@ def record(release: str) -> None:
         if group:
             answers = ask_cases(python, list(group.values()))
             for (number, case), found in zip(group.items(), answers, strict=True):
-                rows[number] = _describe(case) | found
+                rows[number] = describe_case(case) | found
     RECORDED.mkdir(exist_ok=True)
     lines = ",\n".join(json.dumps(rows[number]) for number in range(len(cases)))
     (RECORDED / f"{release}.json").write_text(f'{{"sglang": "{release}", "cases": [\n{lines}\n]}}\n')
 
 
-def _describe(case: OracleCase) -> dict[str, Any]:
+def describe_case(case: OracleCase) -> dict[str, Any]:
     row: dict[str, Any] = {"card": asdict(CARDS[case.card]), "config": case.config, "argv": list(case.argv)}
     return row if case.given is None else row | {"given": dict(case.given)}
 

@@ -24,6 +24,7 @@ TWO_GPUS = (
     "utilization 0 87",
     "temperature 0 64",
     "power 0 351250",
+    "capability 0 9 0",
     f"compute 0 {NO_SUCH_PID} {900 * MIB}",
     f"memory 1 {97887 * MIB} 0 {614 * MIB}",
 )
@@ -63,6 +64,7 @@ def test_all_figures_of_two_gpus(fake_nvml: FakeNvml, gpu_child: GpuChild) -> No
                 "utilization_percent": 87,
                 "temperature_c": 64,
                 "power_w": 351.25,
+                "capability": [9, 0],
                 "processes": [{"pid": NO_SUCH_PID, "used_bytes": 943718400, "user": None, "command": None}],
                 "problem": None,
             },
@@ -79,6 +81,7 @@ def test_all_figures_of_two_gpus(fake_nvml: FakeNvml, gpu_child: GpuChild) -> No
                 "utilization_percent": 0,
                 "temperature_c": 30,
                 "power_w": 50.0,
+                "capability": [12, 0],
                 "processes": [],
                 "problem": None,
             },
@@ -110,6 +113,7 @@ def test_a_gpu_that_shares_the_cpus_memory_has_no_memory_figure(fake_nvml: FakeN
         ("nvmlDeviceGetUtilizationRates", "utilization_percent"),
         ("nvmlDeviceGetTemperature", "temperature_c"),
         ("nvmlDeviceGetPowerUsage", "power_w"),
+        ("nvmlDeviceGetCudaComputeCapability", "capability"),
         ("nvmlDeviceGetComputeRunningProcesses_v3", "processes"),
     ],
 )

@@ -39,7 +39,11 @@ class GpuProcess(Struct, frozen=True):
 
 
 class GpuSnapshot(Struct, frozen=True):
-    """One GPU at one moment. What the driver can't tell is None; `problem` says why all of it is missing."""
+    """One GPU at one moment. What the driver can't tell is None; `problem` says why all of it is missing.
+
+    Attributes:
+        capability: CUDA compute capability, major and minor.
+    """
 
     index: int
     uuid: str
@@ -48,6 +52,7 @@ class GpuSnapshot(Struct, frozen=True):
     utilization_percent: int | None = None
     temperature_c: int | None = None
     power_w: float | None = None
+    capability: tuple[int, int] | None = None
     processes: tuple[GpuProcess, ...] = ()
     problem: str | None = None
 

@@ -129,8 +129,14 @@ def _read_snapshot(index: int, uuid: str, name: str, handle: Any) -> GpuSnapshot
         utilization_percent=None if rates is None else rates.gpu,
         temperature_c=_optional(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         power_w=None if power_mw is None else power_mw / _MW_PER_W,
+        capability=_read_capability(handle),
         processes=_read_processes(handle),
     )
+
+
+def _read_capability(handle: Any) -> tuple[int, int] | None:
+    capability = _optional(pynvml.nvmlDeviceGetCudaComputeCapability, handle)
+    return None if capability is None else (int(capability[0]), int(capability[1]))
 
 
 def _read_memory(handle: Any) -> GpuMemory | None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tui.gpu import GpuMemory, GpuProblem, GpuProcess, GpuReading, GpuSnapshot
+from tui.gpu.capability import capability_of
 from tui.gpu.processes import describe_process
 from tui.keeper.gpu_memory import GpuMemoryReading, read_simulated
 from tui.machine_file import MachineFile, SimulatedGpu, read_machine_file
@@ -51,6 +52,7 @@ def _snapshot(gpu: SimulatedGpu, machine: MachineFile, held: GpuMemoryReading, b
         utilization_percent=_BUSY_PERCENT if busy else 0,
         temperature_c=round(_IDLE_C + _FULL_C * share + _BUSY_C * busy),
         power_w=round(_IDLE_W + _FULL_W * share + _BUSY_W * busy, 1),
+        capability=capability_of(gpu.name),
         processes=_processes(gpu.uuid, machine, held),
     )
 

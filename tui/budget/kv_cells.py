@@ -1,0 +1,130 @@
+"""Bytes that one token takes in the KV cache of one rank.
+
+Sources: SGLang 0.5.6.post2 model_executor/model_runner.py (get_cell_size_per_token), 0.5.11 and 0.5.23
+model_executor/pool_configurator.py (DefaultPoolConfigurator, HybridSWAPoolConfigurator), 0.5.11
+model_runner_kv_cache_mixin.py:134 and 0.5.23 kv_cache_configurator.py (calculate_mla_kv_cache_dim).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tui.model.shapes import Attention, GroupedQuery, Latent
+
+_INDEX_BLOCK = 128  # elements of the indexer's keys that share a float32 scale
+_LATENT_BLOCK = 128  # likewise of an fp8 latent
+_SCALE_BYTES = 4
+_ROPE_BYTES = 2  # the part with positions stays bfloat16 beside an fp8 latent
+
+
+@dataclass(frozen=True, slots=True)
+class KvDtype:
+    """The KV cache's dtype.
+
+    Attributes:
+        name: as resolved: `bfloat16`, `fp8_e4m3`, `fp8_e5m2`, …
+        size: bytes of an element.
+    """
+
+    name: str
+    size: int
+
+    @property
+    def is_fp8(self) -> bool:
+        """One byte an element."""
+        return self.name.startswith("fp8")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBytes:
+    """One token's bytes on one rank, all layers of a kind together.
+
+    Attributes:
+        keys, values: of grouped-query attention, else 0.
+        latent: of MLA, with the indexer's keys.
+        priced: what sizing charges, which in some releases is less than what is allocated.
+    """
+
+    keys: int
+    values: int
+    latent: int
+    priced: int
+
+    @property
+    def stored(self) -> int:
+        """What is allocated."""
+        return self.keys + self.values + self.latent
+
+
+def kv_heads(attention: GroupedQuery, ranks: int) -> int:
+    """KV heads on a rank; copied where ranks outnumber them."""
+    return max(1, attention.kv_heads // ranks)
+
+
+def token_bytes(
+    attention: GroupedQuery | Latent, layers: int, ranks: int, dtype: KvDtype, *, scaled_rows: bool, prices_rows: bool
+) -> TokenBytes:
+    """Bytes of a token in `layers` layers.
+
+    Args:
+        attention: what a layer keeps.
+        layers: how many of them this stage has.
+        ranks: attention TP.
+        dtype: of the cache.
+        scaled_rows: a sparse-attention model keeps fp8 rows with their scales (all backends but trtllm).
+        prices_rows: the release charges such rows as they are, not as plain latents.
+    """
+    if isinstance(attention, GroupedQuery):
+        heads = kv_heads(attention, ranks)
+        keys = heads * attention.head_dim * layers * dtype.size
+        values = heads * attention.v_head_dim * layers * dtype.size
+        return TokenBytes(keys, values, 0, keys + values)
+    plain = (attention.kv_lora_rank + attention.rope_dim) * dtype.size
+    index = _index_bytes(attention.index_head_dim)
+    row = plain
+    if attention.index_head_dim is not None and dtype.is_fp8 and scaled_rows:
+        row = (
+            attention.kv_lora_rank
+            + attention.kv_lora_rank // _LATENT_BLOCK * _SCALE_BYTES
+            + attention.rope_dim * _ROPE_BYTES
+        )
+    return TokenBytes(0, 0, (row + index) * layers, ((row if prices_rows else plain) + index) * layers)
+
+
+def _index_bytes(head_dim: int | None) -> int:
+    """Keys of a sparse-attention indexer, fp8 with their scales."""
+    return 0 if head_dim is None else head_dim + head_dim // _INDEX_BLOCK * _SCALE_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class CellSize:
+    """What sizing charges for a token of `max_total_num_tokens`.
+
+    Attributes:
+        full: layers of full attention (or all, where none slides).
+        sliding: layers of sliding-window attention with a pool of their own, or None.
+        sliding_ratio: their tokens for each token of the full pool.
+        draft: layers of the draft model that this release prices.
+    """
+
+    full: TokenBytes
+    sliding: TokenBytes | None
+    sliding_ratio: float
+    draft: int
+
+    @property
+    def bytes(self) -> float:
+        """Of one token."""
+        if self.sliding is None:
+            return self.full.priced + self.draft
+        if self.full.priced == 0:
+            return self.sliding.priced + self.draft
+        return self.full.priced + self.draft + self.sliding_ratio * self.sliding.priced
+
+
+def layers_on_stage(attention: Attention, start: int, end: int) -> tuple[int, int]:
+    """Layers of full and of sliding-window attention from `start` up to `end`."""
+    return (
+        sum(start <= layer < end for layer in attention.full_layers),
+        sum(start <= layer < end for layer in attention.sliding_layers),
+    )

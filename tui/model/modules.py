@@ -1,0 +1,45 @@
+"""Sets of modules as quantisation configs list them: names, parts of names, wildcards, simple regular expressions."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+# What occurs in published configs: an escaped dot, digits, anything. Other expressions from a file aren't run: one
+# could take for ever.
+_ANYTHING = re.compile(r"\.\*|\\d[+*]|\[0-9\][+*]")
+_SPECIAL = re.compile(r"[\\()\[\]{}|+?^$]")
+
+
+@dataclass(frozen=True, slots=True)
+class ModuleSet:
+    """Modules by name: `lm_head`, `model.layers.*.self_attn`, or an expression after `re:`."""
+
+    patterns: tuple[str, ...] = ()
+
+    @property
+    def is_clear(self) -> bool:
+        """Every pattern is one that can be decided."""
+        return None not in [_wildcard(pattern) for pattern in self.patterns]
+
+    def holds(self, module: str) -> bool:
+        """A module's dotted name, or a module around it, is in the set."""
+        return any(_matches(pattern, module) for pattern in self.patterns)
+
+
+def _matches(pattern: str, module: str) -> bool:
+    wildcard = _wildcard(pattern)
+    if wildcard is None:
+        return False
+    if "*" not in wildcard:
+        return wildcard in module
+    return fnmatchcase(module, wildcard) or fnmatchcase(module, f"{wildcard}.*")
+
+
+def _wildcard(pattern: str) -> str | None:
+    """A pattern with nothing but `*` in it; None if it says more than that."""
+    if not pattern.startswith("re:"):
+        return pattern
+    text = _ANYTHING.sub("*", pattern.removeprefix("re:")).removeprefix("^").removesuffix("$").replace("\\.", ".")
+    return None if _SPECIAL.search(text) else text
