@@ -1,8 +1,9 @@
 # make demo   sets itself up in .venv, then opens the UI over simulated GPUs and servers
 # make test   sets itself up in .venv, then runs every check of the project
+# make soak   every step of a start and a stop hit by every fault, hundreds of launches with random kills
 # make test-real   runs the product against real SGLang servers on the CPU; needs 6 GB, see README.md
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers pytest test-real screenshots bench clean
+.PHONY: help demo test lint types layers pytest soak test-real screenshots bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,6 +13,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 CONSTRAINTS := tests/constraints.txt
 PYTEST_FLAGS ?= -n 2
 REAL_FLAGS ?=
+SOAK_FLAGS ?=
 
 help:
 	@sed -n 's/^# //p' Makefile
@@ -34,6 +36,11 @@ layers: $(VENV)/.tested
 pytest: $(VENV)/.tested
 	$(BIN)/pytest $(PYTEST_FLAGS) --cov --cov-report=term:skip-covered
 
+# The whole fault matrix, hundreds of launches and stops with random kills: some 15 minutes on two cores.
+soak: $(VENV)/.tested
+	SGLTUI_TEST_SOAK=1 $(BIN)/pytest $(PYTEST_FLAGS) tests/process/test_adopt.py tests/process/test_cycles.py \
+		tests/process/test_fault_matrix.py $(SOAK_FLAGS)
+
 # One server at a time, in the given order: a random one would make the environments in turn.
 test-real: $(VENV)/.tested
 	SGLTUI_TEST_REAL=1 $(BIN)/pytest -m real tests/real -n 0 -p no:randomly $(REAL_FLAGS)
@@ -43,6 +50,7 @@ screenshots: $(VENV)/.tested
 
 bench: $(VENV)/.installed
 	$(BIN)/python bench/startup.py
+	$(BIN)/python bench/plan.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis

@@ -96,9 +96,10 @@ class RealMachine:
         found: dict[str, Any] = result
         return found
 
-    def launch(self, name: str, *flags: str, port: int | None = None) -> RealServer:
-        """Launch the dense model and don't wait."""
-        return self._server(self.ok("launch", *self.launch_words(name, *flags, port=port or choose_port())))
+    def launch(self, name: str, *flags: str, port: int | None = None, preset: str = "dense") -> RealServer:
+        """Launch and don't wait."""
+        words = self.launch_words(name, *flags, port=port or choose_port(), preset=preset)
+        return self._server(self.ok("launch", *words))
 
     def launch_and_wait(self, name: str, *flags: str, preset: str = "dense") -> RealServer:
         """Launch, and wait until it is ready."""

@@ -16,6 +16,7 @@ _HOPPER, _BLACKWELL, _SMALL_BLACKWELL = 9, 10, 12
 _ANY_BACKEND = ("attention-backend", "prefill-attention-backend", "decode-attention-backend")
 _MAIN_OR_DECODE = ("attention-backend", "decode-attention-backend")
 _DSA_PAGE = 64
+_TRTLLM_PAGE = 64
 _QSA_PAGE = 64
 _FA4_PAGE = 128
 # Backend, the flags that are looked at, pages it takes, and the page it gets otherwise.
@@ -57,12 +58,8 @@ class Backend:
     page_size: int
 
 
-def resolve_backend(request: PlanRequest, *, keeps_no_buffer: bool) -> Backend:
-    """The backend and page size.
-
-    Args:
-        request: what is planned.
-        keeps_no_buffer: a hybrid model keeps its states in the radix cache without a buffer, which needs pages of 1.
+def resolve_backend(request: PlanRequest) -> Backend:
+    """The backend and page size that a release chooses before it looks at recurrent state.
 
     Raises:
         RefusedLaunch: the release refuses the combination.
@@ -71,14 +68,19 @@ def resolve_backend(request: PlanRequest, *, keeps_no_buffer: bool) -> Backend:
     typed_page = request.flags.get("page-size")
     if typed_page is not None and typed_page < 1:
         raise RefusedLaunch(f"--page-size is {typed_page}, but must be at least 1")
+    is_chosen = name is None and request.capability is not None
     if name is None and request.capability is not None:
         name = _default(request, request.capability[0])
     page = _forced_page(request, name) or typed_page or 1
-    if keeps_no_buffer:
-        if page != 1 and request.rules.draft_first:
-            raise RefusedLaunch("states kept by no_buffer need --page-size 1", "no_buffer only supports page_size=1.")
-        page = 1 if request.release.includes("0.5.11") else page
+    if is_chosen and request.rules.draft_first and _chooses_page_too(request):
+        page = _TRTLLM_PAGE if name == "trtllm_mha" else 1
     return Backend(name, page)
+
+
+def _chooses_page_too(request: PlanRequest) -> bool:
+    """Gated-delta-net hybrids on B200-class cards: whatever page was typed."""
+    is_blackwell = request.capability is not None and request.capability[0] == _BLACKWELL
+    return is_blackwell and request.model.architecture in _GDN_ARCHITECTURES
 
 
 def _default(request: PlanRequest, major: int) -> str:

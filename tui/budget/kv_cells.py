@@ -61,26 +61,28 @@ def kv_heads(attention: GroupedQuery, ranks: int) -> int:
     return max(1, attention.kv_heads // ranks)
 
 
-def token_bytes(
-    attention: GroupedQuery | Latent, layers: int, ranks: int, dtype: KvDtype, *, scaled_rows: bool, prices_rows: bool
+def grouped_bytes(attention: GroupedQuery, layers: int, ranks: int, dtype: KvDtype) -> TokenBytes:
+    """Bytes of a token in `layers` layers of grouped-query attention; `ranks` is attention TP."""
+    heads = kv_heads(attention, ranks)
+    keys = heads * attention.head_dim * layers * dtype.size
+    values = heads * attention.v_head_dim * layers * dtype.size
+    return TokenBytes(keys, values, 0, keys + values)
+
+
+def latent_bytes(
+    attention: Latent, layers: int, index_bytes: int, dtype: KvDtype, *, scaled_rows: bool, prices_rows: bool
 ) -> TokenBytes:
-    """Bytes of a token in `layers` layers.
+    """Bytes of a token in `layers` layers of MLA: every rank keeps all of it.
 
     Args:
         attention: what a layer keeps.
         layers: how many of them this stage has.
-        ranks: attention TP.
+        index_bytes: of a sparse-attention indexer, all its layers together.
         dtype: of the cache.
         scaled_rows: a sparse-attention model keeps fp8 rows with their scales (all backends but trtllm).
         prices_rows: the release charges such rows as they are, not as plain latents.
     """
-    if isinstance(attention, GroupedQuery):
-        heads = kv_heads(attention, ranks)
-        keys = heads * attention.head_dim * layers * dtype.size
-        values = heads * attention.v_head_dim * layers * dtype.size
-        return TokenBytes(keys, values, 0, keys + values)
     plain = (attention.kv_lora_rank + attention.rope_dim) * dtype.size
-    index = _index_bytes(attention.index_head_dim)
     row = plain
     if attention.index_head_dim is not None and dtype.is_fp8 and scaled_rows:
         row = (
@@ -88,12 +90,16 @@ def token_bytes(
             + attention.kv_lora_rank // _LATENT_BLOCK * _SCALE_BYTES
             + attention.rope_dim * _ROPE_BYTES
         )
-    return TokenBytes(0, 0, (row + index) * layers, ((row if prices_rows else plain) + index) * layers)
+    priced = (row if prices_rows else plain) * layers + index_bytes
+    return TokenBytes(0, 0, row * layers + index_bytes, priced)
 
 
-def _index_bytes(head_dim: int | None) -> int:
-    """Keys of a sparse-attention indexer, fp8 with their scales."""
-    return 0 if head_dim is None else head_dim + head_dim // _INDEX_BLOCK * _SCALE_BYTES
+def index_bytes(attention: Latent, layers: int, pool: int) -> int:
+    """Keys of a sparse-attention indexer, fp8 with their scales; `pool` tokens share one."""
+    if attention.index_head_dim is None:
+        return 0
+    key = attention.index_head_dim + attention.index_head_dim // _INDEX_BLOCK * _SCALE_BYTES
+    return -(-key // pool) * layers
 
 
 @dataclass(frozen=True, slots=True)

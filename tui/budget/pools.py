@@ -8,21 +8,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tui.budget.kv_cells import CellSize, TokenBytes, layers_on_stage, token_bytes
+from tui.budget.kv_cells import CellSize, TokenBytes, grouped_bytes, index_bytes, latent_bytes, layers_on_stage
 from tui.budget.pool_failure import PoolFailure, Sized, find_failure
 from tui.budget.settings import Settings
+from tui.budget.sliding_pool import cap_sliding
 from tui.budget.state_pool import StateDemand, StateShare, split_pool
 from tui.budget.state_shapes import DTYPE_BYTES, StateBytes, replay_ring_bytes, state_bytes
 from tui.budget.token_pool import TokenPool, cap_requests, size_tokens
 from tui.budget.types import PlanRequest
-from tui.model.shapes import KdaState, State
+from tui.model.shapes import GroupedQuery, KdaState, State
 from tui.units import GIB, MIB
 
 _MEMORY_RATIO = 0.9
 _REPLAY_RECORDS = 16
 _FEATURE_POOL_MIB = 1024  # SGLANG_MM_FEATURE_CACHE_MB's default
 _NO_TOKENS = TokenPool(0, None)
-_EVICTION_INTERVAL = 128
 _ONE_DRAFT_LAYER = "0.5.18"
 
 
@@ -72,25 +72,40 @@ class Pools:
 
 def stage_shapes(request: PlanRequest, settings: Settings, layers: range, draft_layers: int) -> Shapes:
     """What a pipeline stage stores."""
-    attention, rules, ranks = request.model.attention, request.rules, settings.parallel.attention_tensor
+    attention, ranks = request.model.attention, settings.parallel.attention_tensor
     full, sliding = layers_on_stage(attention, layers.start, layers.stop)
     if attention.sliding_layers and not settings.sliding:
         full, sliding = full + sliding, 0
-    scaled = "trtllm" not in (
-        request.flags.get(f"{kind}-{role}-backend") for kind in ("nsa", "dsa") for role in ("prefill", "decode")
-    )
-    cell = token_bytes(
-        attention.full, full, ranks, settings.kv_dtype, scaled_rows=scaled, prices_rows=rules.prices_rows
-    )
+    cell = _full_bytes(request, settings, full, layers)
     side = None
     if attention.sliding is not None and sliding:
-        side = token_bytes(attention.sliding, sliding, ranks, settings.kv_dtype, scaled_rows=False, prices_rows=False)
+        side = grouped_bytes(attention.sliding, sliding, ranks, settings.kv_dtype)
     priced = _priced_draft_layers(request, settings, draft_layers, has_side=side is not None)
     draft = int(cell.priced * priced / full) if full else 0
     extra = _index_bytes(request, full)
     sized = TokenBytes(cell.keys, cell.values, cell.latent, cell.priced + extra)
     return Shapes(
         CellSize(sized, side, settings.sliding_ratio, draft), _state_shape(request, settings), full, draft_layers
+    )
+
+
+def _full_bytes(request: PlanRequest, settings: Settings, count: int, layers: range) -> TokenBytes:
+    """A token's bytes in `count` layers of full attention; `layers` are all layers of the stage."""
+    attention, rules = request.model.attention.full, request.rules
+    if isinstance(attention, GroupedQuery):
+        return grouped_bytes(attention, count, settings.parallel.attention_tensor, settings.kv_dtype)
+    indexed = sum(layer in layers for layer in attention.index_layers) if rules.shares_index else count
+    index = index_bytes(attention, indexed, attention.index_pool if rules.pools_index else 1)
+    backends = {
+        request.flags.get(f"{kind}-{role}-backend") for kind in ("nsa", "dsa") for role in ("prefill", "decode")
+    }
+    return latent_bytes(
+        attention,
+        count,
+        index,
+        settings.kv_dtype,
+        scaled_rows="trtllm" not in backends,
+        prices_rows=rules.prices_rows,
     )
 
 
@@ -168,33 +183,13 @@ def size_pools(request: PlanRequest, settings: Settings, shapes: Shapes, before_
         tokens = size_tokens(
             int(kv_gib * GIB), shapes.cell, settings.backend.page_size, request.flags.get("max-total-tokens")
         )
-        tokens = _cap_sliding(request, settings, shapes, tokens, int(kv_gib * GIB))
+        tokens = cap_sliding(request, settings, shapes.cell, tokens, int(kv_gib * GIB))
     if tokens.tokens > 0:
         requests = _cap(request, settings, tokens.tokens, share)
         tokens = _widen(request, settings, tokens, requests)
     sized = Sized(share, kv_gib, tokens, requests, before_gib, after_gib)
     failure = find_failure(request, settings, sized, shapes.state.slot if shapes.state else 0)
     return Pools(rest_gib, share, tokens, requests, failure)
-
-
-def _cap_sliding(
-    request: PlanRequest, settings: Settings, shapes: Shapes, tokens: TokenPool, available_bytes: int
-) -> TokenPool:
-    """Since 0.5.14, without radix cache and with a given number of requests, the window pool is as large as they need.
-
-    Source: SGLang 0.5.23 model_executor/pool_configurator.py (SWARequestCapPoolConfigurator).
-    """
-    cell, page, window = shapes.cell, settings.backend.page_size, request.model.attention.window
-    applies = request.rules.caps_sliding and request.flags.has("disable-radix-cache") and settings.chunk > 0
-    if not applies or cell.sliding is None or not cell.full.priced or settings.requests is None or window is None:
-        return tokens
-    drafts = settings.speculation.draft_tokens if settings.speculation else 1
-    interval = int(request.environment.get("SGLANG_SWA_EVICTION_INTERVAL", _EVICTION_INTERVAL))
-    each = window + max(1, interval) * max(drafts, 1) + 2 * page
-    batches = 1 if request.flags.has("disable-overlap-schedule") else 2
-    side = -(-(each * settings.requests + batches * settings.chunk + page) // page) * page
-    left = available_bytes - side * cell.sliding.priced
-    return TokenPool(max(0, left // (cell.full.priced + cell.draft)) // page * page, side)
 
 
 def _multimodal_gib(request: PlanRequest) -> float:

@@ -73,6 +73,8 @@ class Rules:
         stage_share: with pipeline parallelism a stage pays for its own linear layers only.
         replay_ring_a_request: the replay ring is sized by requests, not by slots.
     Attributes of the KV cache and requests:
+        shares_index: layers that use another's sparse index aren't charged for one.
+        pools_index: tokens that share an index key are charged for it together.
         prices_rows: sizing charges rows of sparse-attention models as they are stored.
         caps_sliding: without radix cache the pool of sliding-window layers follows the number of requests.
         multimodal_reserve_mib: taken from the pool of a multimodal model.
@@ -116,6 +118,8 @@ class Rules:
     padding_slot: bool = False
     stage_share: bool = False
     replay_ring_a_request: bool = False
+    shares_index: bool = False
+    pools_index: bool = False
     prices_rows: bool = False
     caps_sliding: bool = False
     multimodal_reserve_mib: int = 0
@@ -197,7 +201,7 @@ _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
             "prices_rows": True,
         },
     ),
-    ("0.5.18", {"multimodal_reserve_mib": 100}),
+    ("0.5.18", {"multimodal_reserve_mib": 100, "shares_index": True}),
     (
         "0.5.20",
         {
@@ -208,7 +212,7 @@ _CHANGES: tuple[tuple[str, dict[str, Any]], ...] = (
             "replay_ring_a_request": True,
         },
     ),
-    ("0.5.22", {"requests_cap_graphs": True}),
+    ("0.5.22", {"requests_cap_graphs": True, "pools_index": True}),
     ("0.5.23", {"latent_graphs_follow_chunk": True, "one_request_at_least": True}),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui.budget.backend import Backend, resolve_backend
 from tui.budget.card_defaults import card_defaults
@@ -64,11 +64,11 @@ def resolve_settings(request: PlanRequest) -> Settings:
     flags = request.flags
     parallel = read_parallel(flags)
     speculation = read_speculation(request)
+    backend = resolve_backend(request)
     strategy = None
     if request.model.state is not None:
-        strategy = resolve_strategy(request, speculation, pipelined=parallel.pipeline > 1)
-    keeps_no_buffer = strategy is not None and strategy.radix_cache and strategy.name == NO_BUFFER
-    backend = resolve_backend(request, keeps_no_buffer=keeps_no_buffer and request.rules.strategies)
+        strategy = resolve_strategy(request, speculation, backend, pipelined=parallel.pipeline > 1)
+        backend = _settle_pages(request, strategy, backend)
     _refuse_trees(request, speculation, backend)
     defaults = card_defaults(request.smallest_total_mib, parallel.tensor, request.rules)
     chunk = flags.get("chunked-prefill-size") or defaults.chunked_prefill_size
@@ -98,6 +98,12 @@ def resolve_settings(request: PlanRequest) -> Settings:
     )
 
 
+def _settle_pages(request: PlanRequest, strategy: StateStrategy, backend: Backend) -> Backend:
+    """From 0.5.11 to 0.5.13 states that no_buffer keeps in the radix cache make pages of 1."""
+    keeps = strategy.radix_cache and strategy.name == NO_BUFFER and request.release.includes("0.5.11")
+    return replace(backend, page_size=1) if keeps else backend
+
+
 def _refuse_trees(request: PlanRequest, speculation: Speculation | None, backend: Backend) -> None:
     """A tree of drafts needs pages of 1, with most backends (0.5.6.post2 server_args.py:1853, 0.5.11:3590)."""
     if speculation is None or speculation.topk <= 1:
@@ -105,9 +111,9 @@ def _refuse_trees(request: PlanRequest, speculation: Speculation | None, backend
     if backend.name == "trtllm_mha" and speculation.algorithm != "NGRAM":
         error = "trtllm_mha backend only supports topk = 1 for speculative decoding."
         raise RefusedLaunch("trtllm_mha takes chains of drafts only: set --speculative-eagle-topk 1", error)
-    paged = ["flashinfer"] if speculation.algorithm == "NGRAM" else ["flashinfer", "fa3"]
-    if request.release.includes("0.5.13"):
-        paged.append("triton")
+    paged = ["flashinfer"]
+    if speculation.algorithm != "NGRAM":
+        paged += ["fa3", "triton"] if request.release.includes("0.5.13") else ["fa3"]
     if backend.page_size > 1 and backend.name not in paged:
         raise RefusedLaunch(
             f"top-k {speculation.topk} doesn't go with pages of {backend.page_size} in {backend.name}",

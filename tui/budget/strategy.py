@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tui.budget.backend import Backend
 from tui.budget.refusal import RefusedLaunch
 from tui.budget.speculation import Speculation
 from tui.budget.types import PlanRequest
@@ -59,7 +60,9 @@ class StateStrategy:
     slots_per_request: int
 
 
-def resolve_strategy(request: PlanRequest, speculation: Speculation | None, *, pipelined: bool) -> StateStrategy:
+def resolve_strategy(
+    request: PlanRequest, speculation: Speculation | None, backend: Backend, *, pipelined: bool
+) -> StateStrategy:
     """The strategy of a hybrid model.
 
     Raises:
@@ -75,7 +78,7 @@ def resolve_strategy(request: PlanRequest, speculation: Speculation | None, *, p
     elif rules.auto_strategy == NO_BUFFER:
         name, radix, overlap = _choose_early(typed, request, speculation, radix=radix, overlap=overlap)
     else:
-        name, overlap = _choose_late(typed, request, radix=radix, overlap=overlap)
+        name, overlap = _choose_late(typed, request, backend, radix=radix, overlap=overlap)
     if pipelined or (speculation is not None and speculation.stops_overlap):
         overlap = False
     if rules.ratio_ignores_overlap:  # 0.5.8 and 0.5.9 ask for speculation instead
@@ -122,23 +125,21 @@ def _choose_early(
     )
 
 
-def _choose_late(typed: str | None, request: PlanRequest, *, radix: bool, overlap: bool) -> tuple[str, bool]:
+def _choose_late(
+    typed: str | None, request: PlanRequest, backend: Backend, *, radix: bool, overlap: bool
+) -> tuple[str, bool]:
     """From 0.5.14 on: extra_buffer where the model supports it; returns the name and overlap."""
     flags, release, architecture = request.flags, request.release, request.model.architecture
     if not radix:
         return NO_BUFFER if typed in (None, "auto") else str(typed), overlap
     if typed in (None, "auto"):
-        has_room = overlap or (flags.get("page-size") or 1) > 1
+        has_room = overlap or backend.page_size > 1
         triton = flags.get("linear-attn-backend", "linear-attn-decode-backend") in (None, "triton")
         if has_room and triton and _supports_buffer(request):
             return EXTRA_BUFFER, overlap
         return NO_BUFFER, False
     if typed == NO_BUFFER:
-        if overlap:
-            raise RefusedLaunch(
-                f"no_buffer needs --disable-overlap-schedule in SGLang {release.text}",
-                "no_buffer do not support overlap schedule. Try to set disable_overlap_schedule=True.",
-            )
+        _check_no_buffer(request, backend, overlap=overlap)
         return NO_BUFFER, overlap
     if not _supports_buffer(request):
         error = f"extra_buffer is not supported for {architecture}; use no_buffer."
@@ -149,6 +150,21 @@ def _choose_late(typed: str | None, request: PlanRequest, *, radix: bool, overla
             "Lazy extra buffer requires overlap schedule (--disable-overlap-schedule is incompatible)",
         )
     return str(typed), overlap
+
+
+def _check_no_buffer(request: PlanRequest, backend: Backend, *, overlap: bool) -> None:
+    """What a typed no_buffer needs, in the order of 0.5.23 arg_groups/mamba_hook.py:156."""
+    if backend.page_size != 1:
+        reason = f"no_buffer needs pages of 1, and they are of {backend.page_size} here"
+        raise RefusedLaunch(reason, "no_buffer only supports page_size=1.")
+    if overlap:
+        raise RefusedLaunch(
+            f"no_buffer needs --disable-overlap-schedule in SGLang {request.release.text}",
+            "no_buffer do not support overlap schedule. Try to set disable_overlap_schedule=True.",
+        )
+    if backend.name == "trtllm_mha":
+        error = "no_buffer do not support trtllm_mha attention backend."
+        raise RefusedLaunch("no_buffer doesn't go with the attention backend trtllm_mha", error)
 
 
 def _slots(name: str, *, radix: bool, overlap: bool) -> int:

@@ -84,7 +84,8 @@ def _query_rank(section: Section) -> int | None:
 def gated_delta_net(name: str, hidden: int, state: Mamba2State) -> Iterator[Parameter]:
     """A gated delta net. The projections to a number a head are too narrow for blocks of scales: never quantised."""
     keys = 2 * state.groups * state.state_size
-    yield from linear(f"{name}.in_proj_qkvz", keys + 2 * state.intermediate, hidden)
+    yield from linear(f"{name}.in_proj_qkv", keys + state.intermediate, hidden)
+    yield from linear(f"{name}.in_proj_z", state.intermediate, hidden)
     yield from linear(f"{name}.in_proj_ba", 2 * state.heads, hidden, plain=True)
     yield Parameter(f"{name}.conv1d.weight", (keys + state.intermediate, 1, state.conv_kernel), plain=True)
     yield Parameter(f"{name}.A_log", (state.heads,), element_bytes=_FLOAT32)

@@ -244,9 +244,7 @@ def _experts(text: Section) -> Experts | None:
 
 def _tied(whole: Section, text: Section) -> bool:
     """If lm_head is the embedding: a multimodal config's own word wins over its language model's."""
-    if isinstance(whole.values.get("tie_word_embeddings"), bool):
-        return whole.flag("tie_word_embeddings", default=False)
-    return text.flag("tie_word_embeddings", default=False)
+    return whole.flag("tie_word_embeddings", default=text.flag("tie_word_embeddings", default=False))
 
 
 def _mtp_layers(text: Section, architecture: str) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 # What occurs in published configs: an escaped dot, digits, anything. Other expressions from a file aren't run: one
 # could take for ever.
 _ANYTHING = re.compile(r"\.\*|\\d[+*]|\[0-9\][+*]")
 _SPECIAL = re.compile(r"[\\()\[\]{}|+?^$]")
+_MOST_PATTERNS = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,11 @@ class ModuleSet:
 
     @property
     def is_clear(self) -> bool:
-        """Every pattern is one that can be decided."""
-        return None not in [_wildcard(pattern) for pattern in self.patterns]
+        """Every pattern is one that can be decided, and they aren't too many to try them all."""
+        return len(self.patterns) <= _MOST_PATTERNS and None not in map(_wildcard, self.patterns)
 
     def holds(self, module: str) -> bool:
-        """A module's dotted name, or a module around it, is in the set."""
+        """A module's dotted name, or a part of it from dot to dot, is in the set."""
         return any(_matches(pattern, module) for pattern in self.patterns)
 
 
@@ -33,13 +35,18 @@ def _matches(pattern: str, module: str) -> bool:
     if wildcard is None:
         return False
     if "*" not in wildcard:
-        return wildcard in module
+        return f".{wildcard}." in f".{module}."
     return fnmatchcase(module, wildcard) or fnmatchcase(module, f"{wildcard}.*")
 
 
+@lru_cache(maxsize=_MOST_PATTERNS)
 def _wildcard(pattern: str) -> str | None:
-    """A pattern with nothing but `*` in it; None if it says more than that."""
+    """A pattern with nothing but `*` in it; None if it says more than that.
+
+    The language model of a multimodal checkpoint is named as if it were alone, as it is in this package.
+    """
+    text = pattern.replace("language_model.", "")
     if not pattern.startswith("re:"):
-        return pattern
-    text = _ANYTHING.sub("*", pattern.removeprefix("re:")).removeprefix("^").removesuffix("$").replace("\\.", ".")
+        return text
+    text = _ANYTHING.sub("*", text.removeprefix("re:")).removeprefix("^").removesuffix("$").replace("\\.", ".")
     return None if _SPECIAL.search(text) else text

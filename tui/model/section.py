@@ -11,7 +11,7 @@ from tui.model.document import describe
 from tui.model.errors import ModelError
 from tui.text import printable
 
-MOST_LAYERS = 10_000
+MOST_LAYERS = 1024
 MOST_HEADS = 1 << 16
 MOST_WIDTH = 1 << 24
 MOST_TOKENS = (1 << 31) - 1

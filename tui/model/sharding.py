@@ -81,7 +81,8 @@ def rank_parts(
             size = split.of(group)
         else:
             continue
-        parts[group.part] = parts.get(group.part, 0) + size
+        if size:
+            parts[group.part] = parts.get(group.part, 0) + size
     return parts
 
 
