@@ -7,11 +7,10 @@ import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.support.recordings import REAL, is_tokenizer_line, kinds, recorded, recorded_run
+from tests.support.recordings import REAL, fields, is_tokenizer_line, kinds, recorded, recorded_run
 from tests.support.simulated import (
     RECORDED_FLAGS,
     Server,
@@ -105,15 +104,6 @@ def test_endpoints_have_the_fields_of_the_real_ones(
     gauges = re.findall(r"^# TYPE (\S+) gauge", server.get("/metrics").body.decode(), re.MULTILINE)
     assert set(gauges) <= set(re.findall(r"^# TYPE (\S+) gauge", (folder / "metrics.txt").read_text(), re.MULTILINE))
     assert {"sglang:num_running_reqs", "sglang:token_usage", "sglang:gen_throughput"} <= set(gauges)
-
-
-def fields(value: Any) -> Any:
-    """The names of an object's fields, one level down into lists."""
-    if isinstance(value, list):
-        return [fields(item) for item in value]
-    if "loads" in value:
-        return set(value), fields(value["loads"])
-    return set(value) if isinstance(value, dict) else value
 
 
 def test_generation_answers_whole_and_as_a_stream(

@@ -14,6 +14,7 @@ import pytest
 from tests.support.recordings import kinds, recorded, recorded_run
 from tests.support.simulated import (
     Server,
+    read_command,
     read_gpu,
     read_titles,
     send_endless_request,
@@ -149,6 +150,26 @@ def test_sigterm_before_it_is_ready_kills_it_at_once(
     assert "SIGTERM received" not in server.log
 
 
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_scheduler_that_dies_early_is_an_error_of_the_main_process(
+    release: str, make_machine: Callable[..., Machine], start_server: Callable[..., Server]
+) -> None:
+    """Status and words as they were seen of both releases, whose scheduler got SIGKILL while it imported."""
+    server = start_server(make_machine(release=release), env={"SGLTUI_SIM": "hang=import"})
+    wait_until(lambda: len(importing(server)) == 2, what="both children")
+    os.kill(min(importing(server)), signal.SIGKILL)
+    assert server.wait_for_end() == 1
+    assert server.log.splitlines()[-1] == (
+        "RuntimeError: Rank 0 scheduler died during initialization (exit code: -9). If exit code is -9 (SIGKILL), a "
+        "common cause is the OS OOM killer. Run `dmesg -T | grep -i oom` to check."
+    )
+    wait_until(lambda: not server.members(), what="nobody left")
+
+
+def importing(server: Server) -> list[int]:
+    return [pid for pid in server.members() if "spawn_main" in read_command(pid)]
+
+
 def test_sigint_closes_the_port_and_waits_for_a_running_request(
     simulated_machine: Machine, start_server: Callable[..., Server]
 ) -> None:
@@ -208,24 +229,3 @@ def answer_nothing(taken: socket.socket) -> None:
             taken.accept()[0].close()
     except OSError:
         return  # the test is over
-
-
-def test_switches_make_it_fail(simulated_machine: Machine, start_server: Callable[..., Server]) -> None:
-    deaf = start_server(simulated_machine, "--mem-fraction-static", "0.2", env={"SGLTUI_SIM": "ignore-term"})
-    deaf.wait_until_ready()
-    deaf.process.terminate()
-    deaf.wait_for_log("SIGTERM received")
-    assert deaf.get("/model_info").status == 200
-    deaf.kill_session()
-
-    graphs = start_server(simulated_machine, env={"SGLTUI_SIM": "fail=cuda graph"})
-    assert graphs.wait_for_end() == -signal.SIGKILL
-    assert "Exception: Capture cuda graph failed: CUDA out of memory." in graphs.log
-
-    crash = start_server(simulated_machine, env={"SGLTUI_SIM": "crash-after-ready, leak"})
-    assert crash.wait_for_end() == -signal.SIGKILL
-    assert crash.log.index("fired up") < crash.log.index("Scheduler hit an exception")
-    assert "SIGQUIT received. signum=None, frame=None. It usually means one child failed." in crash.log
-    wait_until(lambda: not crash.members(), what="nobody left")
-    assert used(simulated_machine) > 50 * GIB
-    assert read_gpu(simulated_machine).processes == ()

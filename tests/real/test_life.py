@@ -22,6 +22,8 @@ LEFT_MEMORY = {
     ("0.5.23", 1): ("sglang_loads_",),
     ("0.5.23", 2): ("sgl_shm_mq_", "sglang_loads_"),
 }
+# multiprocessing's semaphores are left by 0.5.11 too: it ends with SIGKILL, for itself and for who would remove them.
+SEMAPHORE = "sem.mp-"
 
 
 @pytest.mark.parametrize("ranks", [1, 2])
@@ -44,7 +46,10 @@ def test_launch_serve_stop(real_machine: RealMachine, engine: Engine, ranks: int
     titles = {command for command in server.processes().values() if command.startswith("sglang::")}
     schedulers = {"sglang::scheduler"} if ranks == 1 else {"sglang::scheduler_TP0", "sglang::scheduler_TP1"}
     assert titles == {"sglang::detokenizer", *schedulers}
-    assert {member.pid for member in server.read().living_members()} == set(server.processes())
+    wait_until(  # ranks start short-lived helpers of their own
+        lambda: {member.pid for member in server.read().living_members()} == set(server.processes()),
+        what="the record names every process",
+    )
     assert server.chat() == "length"
     server.wait_for_log(READY_LINE)  # SGLang answers some seconds before its own warm-up is over
     assert READY_LINE in real_machine.ok("logs", "one")
@@ -67,11 +72,15 @@ def test_launch_serve_stop(real_machine: RealMachine, engine: Engine, ranks: int
 
 def assert_shared_memory(left: list[str], engine: Engine, ranks: int) -> None:
     """The report tells what SGLang forgets in shared memory: that it is there, and no more than that."""
+    paths = sorted(map(Path, left))
+    names = [path.name for path in paths]
+    for path in paths:
+        path.unlink()  # it fails where there is none
+    large = [name for name in names if not name.startswith(SEMAPHORE)]
     expected = LEFT_MEMORY[engine.release, ranks]
-    assert len(left) == len(expected), left
-    for path, prefix in zip(map(Path, sorted(left)), expected, strict=True):
-        assert path.name.startswith(prefix)
-        path.unlink()
+    assert len(large) == len(expected), names
+    assert all(name.startswith(prefix) for name, prefix in zip(large, expected, strict=True)), names
+    assert (len(large) < len(names)) is (engine.release == "0.5.11"), names
 
 
 def test_what_is_left_in_shared_memory_is_told(real_machine: RealMachine) -> None:

@@ -10,14 +10,16 @@ from tests.support.logs import FIXTURES
 
 REAL = FIXTURES / "real"
 LOG_STAMP = re.compile(r"\[(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
-# What the recordings say and the simulation doesn't, each with its reason.
+# What real servers say and simulated ones don't, with what is indented below it; each with its reason.
 LEFT_OUT = {
-    "is not supported on current platform|support AWQ|support GGUF": "a CPU's warnings, with the line that follows",
+    "is not supported on current platform|support AWQ|support GGUF": "a CPU's warnings",
     "torch native attention backend|init_cpu_threads|init_threads|Cannot detect CUDA arch": "a CPU's lines",
     "Fail to set RLIMIT_NOFILE": "the recording machine's limits",
-    "Ignore import error when loading": "packages that were missing in the recording",
-    "fallback token IDs for yes/no": "the tiny recorded model's vocabulary",
+    "Ignore import error when loading|openai_harmony|OpenAIServingResponses": "packages that are missing there",
+    "ORJSONResponse is deprecated": "FastAPI is newer than the release",
+    "fallback token IDs for yes/no|Failed to load generation config": "the tiny model is incomplete",
     "GET /health|Health check request": "the recorder's polling",
+    r"GET /model_info HTTP/1\.0": "the keeper's polling",
     "nanobind|leaked|skipped remainder|refleaks": "native modules' reports at exit",
     "resource_tracker": "a semaphore of the real server that is left behind",
     "Waiting for (connections to close|background tasks)": "the recorder's poll was still being answered",
@@ -29,12 +31,13 @@ def kinds(log: str) -> list[str]:
     text = LOG_STAMP.sub("\n[", log.replace("\r", "\n"))  # another process may write into a line that isn't ended
     lines = text.split("\n")
     kept: list[str] = []
-    skip_next = False
-    for line in lines:
-        dropped = any(re.search(pattern, line) for pattern in LEFT_OUT)
-        if not dropped and not (skip_next and line.startswith("  warnings.warn")) and line:
-            kept.append(normalize(line))
-        skip_next = dropped
+    dropped = False
+    for line in filter(None, lines):
+        dropped = (dropped and line.startswith("  ")) or any(re.search(pattern, line) for pattern in LEFT_OUT)
+        kind = normalize(line)
+        is_redrawn = bool(kept) and kind == kept[-1] and "loading shards" in kind  # how often is a matter of time
+        if not dropped and not is_redrawn:
+            kept.append(kind)
     return kept
 
 
@@ -50,6 +53,15 @@ def normalize(line: str) -> str:
 def is_tokenizer_line(line: str) -> bool:
     """Said by every process once it is there, so anywhere between the others."""
     return "tokenizer" in line.lower()
+
+
+def fields(value: Any) -> Any:
+    """The names of an object's fields, one level down into lists."""
+    if isinstance(value, list):
+        return [fields(item) for item in value]
+    if "loads" in value:
+        return set(value), fields(value["loads"])
+    return set(value) if isinstance(value, dict) else value
 
 
 def recorded(release: str, name: str) -> str:

@@ -101,9 +101,23 @@ class Server:
         assert len(pids) == 1, f"{title}: {pids}"
         return pids[0]
 
+    def orphans(self) -> list[int]:
+        """Living processes outside of its session that have its log on stdout or stderr."""
+        members = self.members()
+        pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))
+        return [pid for pid in pids if pid not in members and self._is_written_by(pid)]
+
+    def _is_written_by(self, pid: int) -> bool:
+        stat = read_stat(pid)
+        if stat is None or stat.is_dead:
+            return False
+        with suppress(OSError):  # gone meanwhile, or somebody else's
+            return self.log_path in {Path(f"/proc/{pid}/fd/{number}").readlink() for number in (1, 2)}
+        return False
+
     def kill_session(self) -> None:
         """SIGKILL whatever is left of it."""
-        while left := self.members():
+        while left := [*self.members(), *self.orphans()]:
             for pid in left:
                 with suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)

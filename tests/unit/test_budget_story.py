@@ -32,6 +32,7 @@ def tokens(budget: MemoryBudget) -> int | None:
 
 def slots(budget: MemoryBudget) -> int:
     assert budget.state is not None
+    assert budget.state.slots is not None
     return budget.state.slots
 
 

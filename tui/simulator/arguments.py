@@ -25,6 +25,11 @@ _SHORT_NAMES = {
     "moe_data_parallel_size": "moe_dp_size",
 }
 _SPECULATIVE_REQUESTS = 48
+# What makes a tree of processes, or a split of the memory, that isn't simulated.
+_NOT_SIMULATED = (
+    *("nnodes", "enable_dp_attention", "attn_cp_size", "moe_dp_size", "tokenizer_worker_num"),
+    *("detokenizer_worker_num", "encoder_only", "grpc_mode", "smg_grpc_mode", "use_ray"),
+)
 
 
 def human_readable_int(text: str) -> int:
@@ -59,8 +64,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
 
 def parse_arguments(release: str, argv: Sequence[str]) -> dict[str, Any]:
     """The flags that were given, by the release's argument names; exits with status 2 on a wrong one."""
-    given = vars(_build_parser(load_inventory(release)).parse_args(argv))
-    return {_SHORT_NAMES.get(name, name): value for name, value in given.items()}
+    parser = _build_parser(load_inventory(release))
+    given = {_SHORT_NAMES.get(name, name): value for name, value in vars(parser.parse_args(argv)).items()}
+    for name in _NOT_SIMULATED:
+        if given.get(name) is True or int(given.get(name, 1)) > 1:
+            parser.error(f"argument --{name.replace('_', '-')}: not simulated")
+    return given
 
 
 def _build_parser(inventory: FlagInventory) -> argparse.ArgumentParser:

@@ -13,14 +13,14 @@ from pathlib import Path
 from tui.keeper.gpu_memory import read_simulated
 from tui.keeper.identity import read_stat
 from tui.keeper.procfs import children
-from tui.simulator.setup import Context
+from tui.simulator.log import Log
+from tui.simulator.setup import OLD_RELEASE, Context
 
 
 def kill_tree(context: Context, *, include_self: bool) -> None:
     """SIGKILL all descendants, then this process too if asked to: SGLang's usual end, and the reason for its -9."""
     own = os.getpid()
-    if not context.setup.is_old:
-        context.log.line(f"kill_process_tree called: parent_pid={own}, include_parent={include_self}, pid={own}")
+    log_kill(context.log, context.setup.release, include_self=include_self)
     below = set(_descendants(own))
     if context.switches.leak:
         leave_ghost(context.setup.directory, below)
@@ -29,6 +29,13 @@ def kill_tree(context: Context, *, include_self: bool) -> None:
             os.kill(pid, signal.SIGKILL)
     if include_self:
         os.kill(own, signal.SIGKILL)
+
+
+def log_kill(log: Log, release: str, *, include_self: bool) -> None:
+    """What 0.5.23 says before it kills, even where there is nobody to be killed."""
+    if release != OLD_RELEASE:
+        own = os.getpid()
+        log.line(f"kill_process_tree called: parent_pid={own}, include_parent={include_self}, pid={own}")
 
 
 def _descendants(pid: int) -> Iterator[int]:

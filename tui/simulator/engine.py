@@ -7,9 +7,11 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 
+Message = tuple[str, str, int, int, int]  # what to do, request id, tokens: prompt, cached, wanted
 _WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "servers", "hum")
 _DISCONNECT_POLL_S = 0.2
 
@@ -73,15 +75,16 @@ class Engine:
             with self._lock:
                 self._running.pop(request.rid, None)
 
-    def crash(self) -> None:
-        """Have rank 0 fail."""
-        self._send("crash", Request("crash", 0, 0, 0))
+    def tell(self, word: str) -> None:
+        """Say something to the schedulers that isn't a request: "ready" or "crash"."""
+        with suppress(OSError):  # their death is noticed elsewhere
+            self._send(word, Request("", 0, 0, 0))
 
     def _send(self, kind: str, request: Request) -> None:
+        tokens = (request.prompt_tokens, request.cached_tokens, request.wanted_tokens)
+        message: Message = (kind, request.rid, *tokens)
         with self._lock:
-            self._connection.send(
-                (kind, request.rid, request.prompt_tokens, request.cached_tokens, request.wanted_tokens)
-            )
+            self._connection.send(message)
 
     def _follow(self, request: Request, is_gone: Callable[[], bool]) -> Iterator[int]:
         done = False

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from tui.simulator.engine import Engine
+from tui.simulator.ranks import gpus_per_replica
 from tui.simulator.release import read_recording
 from tui.simulator.setup import Setup
 from tui.simulator.startup import Outcome
@@ -74,8 +76,15 @@ class Facts:
             "startup_time": {**self._startup_time(), "tokenizer_e2e": self.seconds},
         }
         told = self._fill("server_info", ours)
+        if self.outcome.scheduler_pids:
+            told["scheduler_pids"] = self.outcome.scheduler_pids
         last: dict[str, Any] = {name: told.pop(name) for name in _LAST_FIELDS if name in told}
-        return {**self.setup.args, **told, "internal_states": [self._internal_state()], **last}
+        return {
+            **self.setup.args,
+            **told,
+            "internal_states": [self._internal_state()] * self.setup.args["dp_size"],
+            **last,
+        }
 
     def get_load(self) -> list[dict[str, Any]]:
         """GET /get_load, only before 0.5.23."""
@@ -87,15 +96,38 @@ class Facts:
             "num_pending_tokens": 0,
             "ts_tic": time.monotonic(),
         }
-        return [load]
+        replicas = self.setup.args["dp_size"]
+        return [load] if replicas == 1 else [{**load, "dp_rank": index} for index in range(replicas)]
 
     def loads(self) -> dict[str, Any]:
-        """GET /v1/loads, in 0.5.23."""
-        body: dict[str, Any] = dict(self.recording["loads"])
-        body["timestamp"] = datetime.now(UTC).isoformat()
-        body["num_accelerators"] = self.setup.args["tp_size"]
-        body["loads"] = [{**body["loads"][0], **self._load()}]
-        return body
+        """GET /v1/loads."""
+        ours, replicas = self._load(), self.setup.args["dp_size"]
+        load = {name: ours.get(name, value) for name, value in self.recording["loads"]["loads"][0].items()}
+        if replicas > 1 or "dp_rank" in load:
+            loads = [{**load, "dp_rank": index} for index in range(replicas)]
+        else:
+            loads = [load]
+        body = {
+            "timestamp": datetime.now(UTC).isoformat(),
+            "num_accelerators": gpus_per_replica(self.setup.args),
+            "dp_rank_count": replicas,
+            "loads": loads,
+            "aggregate": self._aggregate(loads),
+        }
+        return self._fill("loads", body)
+
+    def _aggregate(self, loads: Sequence[dict[str, Any]]) -> dict[str, float]:
+        requests = sum(load["num_running_reqs"] for load in loads)
+        tokens = sum(load["num_used_tokens"] for load in loads)
+        ours = {
+            "total_running_reqs": requests,
+            "total_reqs": requests,
+            "total_used_tokens": tokens,
+            "total_tokens": tokens,
+            "avg_token_usage": loads[0]["token_usage"],
+            "avg_throughput": loads[0]["gen_throughput"],
+        }
+        return {"total_waiting_reqs": 0, "avg_utilization": 0.0, **ours}
 
     def metrics(self) -> str:
         """GET /metrics: the gauges of the recording, with the values that are known here, else 0."""
@@ -130,7 +162,7 @@ class Facts:
     def _internal_state(self) -> dict[str, Any]:
         requests = self.outcome.pools.max_running_requests
         ours = {
-            "world_size": self.setup.args["tp_size"],
+            "world_size": gpus_per_replica(self.setup.args) * self.setup.args["dp_size"],
             "startup_time": self._startup_time(),
             "last_gen_throughput": self.engine.last_throughput,
             "memory_usage": self._memory_usage(),
@@ -163,6 +195,7 @@ class Facts:
         return {
             "timestamp": time.time(),
             "num_running_reqs": len(self.engine.running),
+            "num_total_reqs": len(self.engine.running),
             "num_used_tokens": used,
             "num_total_tokens": used,
             "max_total_num_tokens": tokens,

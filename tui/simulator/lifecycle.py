@@ -13,7 +13,7 @@ from typing import NoReturn
 
 from tui.simulator.ending import kill_tree
 from tui.simulator.engine import Engine
-from tui.simulator.setup import Context, traceback_text
+from tui.simulator.setup import Context
 from tui.simulator.tree import Tree
 from tui.simulator.warmup import WarmupError, warm_up
 from tui.simulator.web import Web
@@ -89,22 +89,16 @@ class Lifecycle:
 
     def _warm_up(self) -> None:
         try:
-            self._warm_up_or_fail()
+            if not self._setup.args["skip_server_warmup"]:
+                warm_up(self._context)
         except WarmupError as error:
             self._events.put(("warmup failed", error))
             return
         self._web.is_up = True
         self._log.line("The server is fired up and ready to roll!")
+        self._engine.tell("ready")
         if self._switches.crash_after_ready:
-            threading.Timer(self._clock.tick(_CRASH_AFTER_S), self._engine.crash).start()
-
-    def _warm_up_or_fail(self) -> None:
-        if self._switches.hang == "warmup":
-            threading.Event().wait()
-        if self._switches.fail == "warmup":
-            raise WarmupError("AssertionError: res=<Response [500]>, res.text='Internal Server Error'\n")
-        if not self._setup.args["skip_server_warmup"]:
-            warm_up(self._context)
+            threading.Timer(self._clock.tick(_CRASH_AFTER_S), self._engine.tell, ["crash"]).start()
 
     def _drain(self) -> None:
         self._log.line("SIGTERM received. signum=None frame=None. Draining requests and shutting down...")
@@ -127,7 +121,7 @@ class Lifecycle:
         self._close()
         kill_tree(self._context, include_self=False)
         if self._dies_of_interrupt:
-            self._log.raw(traceback_text(self._setup.directory, self._setup.release, "interrupt"))
+            self._log.raw(self._setup.traceback("interrupt"))
             signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGINT)
         return 0

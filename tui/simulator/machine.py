@@ -19,6 +19,7 @@ from tui.atomic import write_atomic
 from tui.errors import SgltuiError, UsageError
 from tui.machine_file import FILE_NAME, ForeignProcess, MachineFile, SimulatedGpu, read_machine_file
 from tui.paths import SIMULATED_VARIABLE
+from tui.simulator.hub import write_models
 from tui.simulator.site import write_interpreter
 
 RELEASES = ("0.5.11", "0.5.23")
@@ -128,6 +129,7 @@ def open_machine(directory: Path) -> Machine:
     try:
         description = read_machine_file(directory)
         write_interpreter(directory, description.release)
+        write_models(directory / "hub")
     except (OSError, ValueError) as error:
         raise SgltuiError(
             f"no simulated machine in {directory}: {error}", "name another folder, or remove this one"
@@ -139,5 +141,6 @@ def _write(directory: Path, description: MachineFile) -> None:
     for name in ("held", "busy", "state", "config", "bin", "site"):
         (directory / name).mkdir(parents=True, exist_ok=True)
     write_interpreter(directory, description.release)
+    write_models(directory / "hub")
     # Last, so that a folder with this file is a whole machine.
     write_atomic(directory / FILE_NAME, json.dumps(description.as_json(), indent=1).encode() + b"\n")

@@ -47,7 +47,7 @@ class Device:
     """One GPU as seen by this process: what is free on it, and what this process holds of it."""
 
     def __init__(self, directory: Path, ordinal: int, gpu: SimulatedGpu) -> None:
-        self._directory = directory
+        self.directory = directory
         self._ordinal = ordinal
         self.gpu = gpu
         self._held_bytes = 0
@@ -62,7 +62,7 @@ class Device:
 
     def available_bytes(self) -> int:
         """Free memory now, after everybody's holdings."""
-        used = read_simulated(self._directory).used_bytes.get(self.gpu.uuid, 0)
+        used = read_simulated(self.directory).used_bytes.get(self.gpu.uuid, 0)
         return self.total_bytes - used
 
     def available_gib(self) -> float:
@@ -97,7 +97,7 @@ class Device:
             free = size_bytes // 3
         others = "".join(
             f"Process {pid} has {_size(held[self.gpu.uuid])} memory in use. "
-            for pid, held in read_simulated(self._directory).by_process.items()
+            for pid, held in read_simulated(self.directory).by_process.items()
             if pid != os.getpid() and held.get(self.gpu.uuid)
         )
         own = _size(self._held_bytes)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui.simulator.models import Model, State
+from tui.simulator.ranks import gpus_per_replica
 
 GIB = 1 << 30
 _STATE_SHARE = 0.9  # --mamba-full-memory-ratio
@@ -70,7 +71,7 @@ def size_pools(model: Model, args: dict[str, Any], memory: Memory, release: str)
     if rest <= 0 and release != "0.5.11":
         raise PoolError("ValueError", _weights_fill_it(args["mem_fraction_static"], memory))
     slots, state_bytes = _split_state(model, args, rest, release)
-    cell = max(1, model.kv_bytes_per_token // args["tp_size"]) // (2 if "fp8" in args["kv_cache_dtype"] else 1)
+    cell = max(1, model.kv_bytes_per_token // gpus_per_replica(args)) // (2 if "fp8" in args["kv_cache_dtype"] else 1)
     tokens = (rest - state_bytes) // cell
     if args["max_total_tokens"]:
         tokens = min(tokens, args["max_total_tokens"])
@@ -104,7 +105,7 @@ def _draft_tokens(args: dict[str, Any]) -> int:
 
 def _slot_bytes(state: State, args: dict[str, Any]) -> tuple[int, int]:
     ssm = state.ssm_bytes // (2 if args["mamba_ssm_dtype"] in ("bfloat16", "float16") else 1)
-    return state.conv_bytes // args["tp_size"], ssm // args["tp_size"]
+    return state.conv_bytes // gpus_per_replica(args), ssm // gpus_per_replica(args)
 
 
 def _slots_per_request(args: dict[str, Any], release: str) -> int:

@@ -12,22 +12,21 @@ from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
 
-from tui.machine_file import MachineFile, read_machine_file
-from tui.simulator.arguments import dump, parse_arguments, resolve
+from tui.machine_file import read_machine_file
+from tui.simulator.children import ChildDiedError
 from tui.simulator.clock import make_clock
-from tui.simulator.ending import forget_the_dead, kill_tree
+from tui.simulator.ending import forget_the_dead, kill_tree, log_kill
 from tui.simulator.engine import Engine
 from tui.simulator.facts import Facts
 from tui.simulator.log import Log
-from tui.simulator.memory import VISIBLE_VARIABLE, visible_gpus
-from tui.simulator.models import find_model
-from tui.simulator.release import read_recording
-from tui.simulator.setup import Context, Setup, traceback_text
+from tui.simulator.preparation import UncaughtError, prepare
+from tui.simulator.setup import Context, traceback_text
 from tui.simulator.startup import Outcome, log_tokenizer
-from tui.simulator.switches import read_switches
-from tui.simulator.tree import SchedulerDiedError, Tree
+from tui.simulator.switches import SwitchError, read_switches
+from tui.simulator.tree import Tree
 
 _IMPORT_S = 3.0
+_WRONG_USAGE = 2
 _STARTUP_FAILED = 3  # uvicorn's exit status when it can't listen
 _WARNING_LINE = {"0.5.11": 54, "0.5.23": 71}
 _PHASES = ("prefill", "decode", "target_verify", "draft_prefill", "draft_decode", "draft_extend")
@@ -39,6 +38,11 @@ def main(argv: Sequence[str], as_module: str | None = None) -> int:
     directory = Path(os.environ["SGLTUI_SIMULATED"])
     machine = read_machine_file(directory)
     clock, log = make_clock(machine.pace), Log()
+    try:
+        switches = read_switches()
+    except SwitchError as error:
+        log.raw(f"{error}\n")
+        return _WRONG_USAGE
     if as_module is not None:
         log.raw(
             f"{as_module}:{_WARNING_LINE[machine.release]}: UserWarning: 'python -m sglang.launch_server' is still "
@@ -46,45 +50,15 @@ def main(argv: Sequence[str], as_module: str | None = None) -> int:
             "  Example: sglang serve --model-path <model> [options]\n  warnings.warn(\n"
         )
     clock.pause(_IMPORT_S)
-    setup = _prepare(directory, machine, argv, log)
-    if setup is None:
+    if switches.strike("args"):
+        argv = [*argv, "--no-such-flag", "3"]
+    try:
+        setup = prepare(directory, machine, argv, log, switches)
+    except UncaughtError as error:
+        log_kill(log, machine.release, include_self=False)
+        log.raw(traceback_text(directory, machine.release, str(error)))
         return 1
-    return _Server(Context(setup, clock, log, read_switches()), argv, started).run()
-
-
-def _prepare(directory: Path, machine: MachineFile, argv: Sequence[str], log: Log) -> Setup | None:
-    """Read the arguments; None when the model or the GPU isn't there, and that was said."""
-    given = parse_arguments(machine.release, argv)
-    gpus = visible_gpus(machine.gpus, os.environ.get(VISIBLE_VARIABLE))
-    if not gpus:
-        log.raw(traceback_text(directory, machine.release, "no-gpu"))
-        return None
-    if _is_missing(given["model_path"]):
-        log.raw(traceback_text(directory, machine.release, "no-model"))
-        return None
-    model = find_model(given["model_path"])
-    args = resolve(machine.release, read_recording(machine.release)["server_args"], given, gpus[0], model)
-    _warn(machine.release, given, log)
-    log.line(dump(machine.release, args))
-    return Setup(directory, machine, args, model)
-
-
-def _is_missing(path: str) -> bool:
-    """A local path that isn't there; anything else is taken for a name of the hub, where everything is found."""
-    return path.startswith(("/", "./", "../", "~")) and not Path(path).expanduser().exists()
-
-
-def _warn(release: str, given: dict[str, object], log: Log) -> None:
-    if release != "0.5.11" and "disable_cuda_graph" in given:
-        log.line(
-            "\x1b[1;33m'--disable-cuda-graph' is deprecated and will be removed in a future release. Use "
-            "'--cuda-graph-backend-{decode,prefill}=disabled' instead.\x1b[0m"
-        )
-    if given.get("speculative_algorithm") and not given.get("max_running_requests"):
-        log.line(
-            "Max running requests is reset to 48 for speculative decoding. You can override this by explicitly "
-            "setting --max-running-requests."
-        )
+    return _Server(Context(setup, clock, log, switches), argv, started).run()
 
 
 class _Server:
@@ -105,10 +79,10 @@ class _Server:
         log_tokenizer(self._setup, self._log)
         self._log.line("Using default HuggingFace chat template with detected content format: string")
         try:
-            outcome = tree.wait_until_ready()[0]
-        except SchedulerDiedError as error:
-            self._log.line(str(error))
+            outcome = tree.wait_until_ready()
+        except ChildDiedError as error:
             kill_tree(self._context, include_self=False)
+            self._log.raw(self._setup.traceback("died", f"RuntimeError: {error}"))
             return 1
         return self._serve(tree, outcome)
 

@@ -1,4 +1,4 @@
-"""What rank 0 does once it is ready: it generates for the requests that the main process hands it."""
+"""What the first rank does once it has started: it generates for the requests that the main process hands it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ import time
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 
+from tui.simulator.engine import Message
+from tui.simulator.memory import MIB, Device, OutOfMemoryError
 from tui.simulator.setup import Context
 
 _TOKENS_PER_S = 60.0
@@ -14,6 +16,12 @@ _MOST_TOKENS_PER_S = 2000.0  # also where simulated time stands still, so that a
 _STEP_S = 0.05
 _PREFILL_S = 0.15
 _LOG_INTERVAL = 40  # decode steps between two lines (--decode-log-interval)
+_FLOOD_STEP_S, _FLOOD_LINES = 0.05, 100
+_ACTIVATION_BYTES = 672 * MIB  # what a forward pass asks for that is made to fail
+
+
+class ActivationError(OutOfMemoryError):
+    """There was no room for what a forward pass needs, on demand."""
 
 
 class DeviceFaultError(Exception):
@@ -33,14 +41,17 @@ class Running:
 class Batch:
     """The running requests of one server."""
 
-    def __init__(self, context: Context, connection: Connection, capacity: int) -> None:
+    def __init__(self, context: Context, connection: Connection, device: Device, capacity: int) -> None:
         self._connection = connection
+        self._device = device
+        self._switches = context.switches
         self._log = context.log
         self._clock = context.clock
         self._capacity = capacity
         self._busy = context.setup.directory / "busy" / str(os.getpid())
         self._graphs = not context.setup.args["disable_cuda_graph"]
         self._running: dict[str, Running] = {}
+        self._is_ready = False
         self._steps = 0
         self._logged_at = time.monotonic()
         speed = _TOKENS_PER_S / self._clock.pace if self._clock.pace > 0 else _MOST_TOKENS_PER_S
@@ -50,23 +61,43 @@ class Batch:
         """Serve until the main process is gone.
 
         Raises:
-            DeviceFaultError: asked to fail.
+            ActivationError, DeviceFaultError: asked to fail.
         """
         while True:
             try:
-                if self._connection.poll(_STEP_S if self._running else None):
+                if self._connection.poll(self._patience_s()):
                     self._receive(self._connection.recv())
             except (EOFError, OSError):
                 return
             self._advance()
+            if self._floods:
+                self._flood()
 
-    def _receive(self, message: tuple[str, str, int, int, int]) -> None:
+    @property
+    def _floods(self) -> bool:
+        return self._is_ready and self._switches.flood
+
+    def _patience_s(self) -> float | None:
+        """How long to wait for the next message; None: for ever."""
+        if self._floods:
+            return self._clock.tick(_FLOOD_STEP_S)
+        return _STEP_S if self._running else None
+
+    def _flood(self) -> None:
+        for _ in range(_FLOOD_LINES):
+            self._log_decode(time.monotonic())
+
+    def _receive(self, message: Message) -> None:
         kind, rid, prompt_tokens, cached_tokens, wanted_tokens = message
         if kind == "crash":
             raise DeviceFaultError("CUDA error: an illegal memory access was encountered")
-        if kind == "abort":
+        if kind == "ready":
+            self._is_ready = True
+        elif kind == "abort":
             self._running.pop(rid, None)
         else:
+            if self._is_ready and self._switches.fail == "runtime":
+                raise ActivationError(self._device.describe_shortage(_ACTIVATION_BYTES))
             self._prefill(rid, prompt_tokens, cached_tokens, wanted_tokens)
         self._mark_busy()
 

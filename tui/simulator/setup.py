@@ -41,6 +41,10 @@ class Setup:
         """It behaves like 0.5.11, not like 0.5.23."""
         return self.release == OLD_RELEASE
 
+    def traceback(self, name: str, error: str = "") -> str:
+        """See `traceback_text`."""
+        return traceback_text(self.directory, self.release, name, error)
+
     @property
     def graph_batches(self) -> list[int]:
         """Batch sizes of the decode graphs, ascending."""

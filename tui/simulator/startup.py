@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import signal
 import time
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tui.simulator import graphs
 from tui.simulator.graphs import Capture, Kind
 from tui.simulator.log import Log, progress
 from tui.simulator.memory import GIB, MIB, Device, OutOfMemoryError
-from tui.simulator.pools import Memory, PoolError, Pools, size_pools
+from tui.simulator.pools import Memory, Pools, size_pools
+from tui.simulator.ranks import Rank, gpus_per_replica
 from tui.simulator.setup import Context, Setup
 
 _CONTEXT_BYTES = 700 * MIB  # CUDA's own, taken by every process that computes
@@ -26,15 +27,24 @@ class DistributedError(Exception):
     """NCCL didn't come up."""
 
 
+class DownloadError(Exception):
+    """The model's files can't be had."""
+
+
 @dataclass(slots=True)
 class Outcome:
-    """What a rank reports when it is ready; sizes in bytes, times in seconds."""
+    """What a rank reports when it is ready; sizes in bytes, times in seconds.
+
+    Attributes:
+        scheduler_pids: told by a controller alone, of those below it.
+    """
 
     pools: Pools
     weights_bytes: int
     available_bytes: int
     timings: dict[str, float] = field(default_factory=dict)
     graph_bytes: dict[str, int] = field(default_factory=dict)
+    scheduler_pids: list[int | None] = field(default_factory=list)
 
 
 def log_tokenizer(setup: Setup, log: Log) -> None:
@@ -52,11 +62,12 @@ def log_tokenizer(setup: Setup, log: Log) -> None:
 class Startup:
     """The start of one rank."""
 
-    def __init__(self, context: Context, rank: int, device: Device) -> None:
+    def __init__(self, context: Context, rank: Rank, device: Device) -> None:
         self._setup = context.setup
         self._args = context.setup.args
         self._model = context.setup.model
         self._rank = rank
+        self._gpus = gpus_per_replica(context.setup.args)
         self._device = device
         self._clock = context.clock
         self._log = context.log
@@ -68,13 +79,13 @@ class Startup:
         """Go through all stages.
 
         Raises:
-            DistributedError, OutOfMemoryError, PoolError, CaptureError: as the real ones end.
+            DistributedError, DownloadError, OutOfMemoryError, PoolError, CaptureError: as the real ones end.
         """
         started = time.monotonic()
         log_tokenizer(self._setup, self._log)
         self._init_distributed()
         before = self._device.available_bytes()
-        loaded = self._load(self._model.architecture, self._weights_bytes(), self._model.shards)
+        loaded = self._load(self._model.architecture, self._model.weights_bytes // self._gpus, self._model.shards)
         if self._has_draft and not self._setup.is_old:
             self._load_draft()
         pools = self._make_pools(before)
@@ -93,27 +104,16 @@ class Startup:
     def _has_draft(self) -> bool:
         return bool(self._args["speculative_algorithm"]) and self._model.draft is not None
 
-    @property
-    def _is_first(self) -> bool:
-        return self._rank == 0
-
-    def _strike(self, stage: str) -> bool:
-        """Hang here if asked to; tells whether to fail here."""
-        if self._switches.hang == stage:
-            while True:
-                signal.pause()
-        return self._switches.fail == stage
-
     def _init_distributed(self) -> None:
         old = self._setup.is_old
         self._log.line("Init torch distributed begin." if old else "Init parallel begin.")
         self._device.allocate(_CONTEXT_BYTES)
         started, free = time.monotonic(), self._device.available_bytes()
-        if self._strike("distributed init"):
+        if self._switches.strike("distributed init"):
             raise DistributedError(
                 "NCCL error: remote process exited or there was a network error, NCCL version 2.27.3"
             )
-        if self._args["tp_size"] > 1:
+        if self._gpus > 1:
             self._device.allocate(_NCCL_BYTES)
         self._clock.pause(_INIT_S)
         elapsed = time.monotonic() - started
@@ -124,16 +124,13 @@ class Startup:
             self._log.line(f"Init parallel ends. elapsed={elapsed:.2f} s")
             self._log.line(f"Memory baseline taken. mem usage={usage:.2f} GB")
 
-    def _weights_bytes(self) -> int:
-        ranks: int = self._args["tp_size"]
-        return self._model.weights_bytes // ranks
-
     def _load(self, architecture: str, size_bytes: int, shards: int) -> int:
         free = self._device.available_bytes()
         self._log.line(f"Load weight begin. avail mem={free / GIB:.2f} GB")
         started = time.monotonic()
         if self._model.state is not None:
             self._log.line("using attn output gate!")
+        self._download()
         self._load_shards(size_bytes, shards)
         self._device.allocate(_LOAD_OVERHEAD_BYTES)
         elapsed, left = time.monotonic() - started, self._device.available_bytes()
@@ -144,8 +141,21 @@ class Startup:
         )
         return free - left
 
+    def _download(self) -> None:
+        """Only where it is to go wrong: every other server has its model. SGLang hides the hub's progress bars."""
+        if not self._rank.is_first or "download" not in (self._switches.fail, self._switches.hang):
+            return
+        folder = "models--" + self._args["model_path"].replace("/", "--")
+        self._log.line(
+            f"Local HF snapshot at {Path.home()}/.cache/huggingface/hub/{folder}/snapshots/main has no files matching "
+            "['*.safetensors', '*.bin', '*.pt']; will attempt download."
+        )
+        self._log.line("Using model weights format ['*.safetensors']")
+        if self._switches.strike("download"):
+            raise DownloadError
+
     def _load_shards(self, size_bytes: int, shards: int) -> None:
-        if not self._is_first:
+        if not self._rank.is_first:
             for shard in range(shards):
                 self._load_shard(size_bytes, shards, shard)
             return
@@ -155,7 +165,7 @@ class Startup:
                 bar.draw(shard + 1)
 
     def _load_shard(self, size_bytes: int, shards: int, shard: int) -> None:
-        if shard >= shards // 2 and self._strike("weight load"):
+        if shard >= shards // 2 and self._switches.strike("weight load"):
             raise OutOfMemoryError(self._device.describe_shortage(size_bytes // shards))
         steps = max(1, _LOAD_STEPS // shards)
         for _ in range(steps):
@@ -165,16 +175,15 @@ class Startup:
     def _load_draft(self) -> None:
         draft = self._model.draft
         if draft is not None:
-            self._load(draft.architecture, int(draft.weights_gib * GIB) // self._args["tp_size"], 1)
+            self._load(draft.architecture, int(draft.weights_gib * GIB) // self._gpus, 1)
 
     def _make_pools(self, before_bytes: int) -> Pools:
         started = time.monotonic()
-        if self._setup.is_old and self._is_first:
+        if self._setup.is_old and self._rank.tp == 0:
             self._log.line(f"Using KV cache dtype: {self._kv_dtype()}")
-        if self._strike("memory pool"):
-            raise PoolError("RuntimeError", "Not enough memory. Please try to increase --mem-fraction-static.")
+        args = {**self._args, "mem_fraction_static": 1e-05} if self._switches.strike("memory pool") else self._args
         memory = Memory(before_bytes, self._device.available_bytes())
-        pools = size_pools(self._model, self._args, memory, self._setup.release)
+        pools = size_pools(self._model, args, memory, self._setup.release)
         self._allocate_state(pools)
         self._allocate_kv(pools.tokens, pools.kv_bytes)
         self._clock.pause(_POOL_S)
@@ -254,20 +263,20 @@ class Startup:
         return (self._args["speculative_num_draft_tokens"] or 4) if self._has_draft else 1
 
     def _capture(self, name: str, kind: Kind, sizes: list[int], tokens_per_request: int = 1) -> None:
-        capture = Capture(self._device, self._log, self._clock, self._is_first, self._strike_capture)
+        capture = Capture(self._device, self._log, self._clock, self._rank.is_first, self._strike_capture)
         seconds, size_bytes = capture.run(kind, sizes, tokens_per_request)
         self._timings[name], self._graph_bytes[name] = seconds, size_bytes
 
     def _strike_capture(self) -> None:
-        if self._strike("cuda graph"):
+        if self._switches.strike("cuda graph capture"):
             raise OutOfMemoryError(self._device.describe_shortage(672 * MIB))
 
     def _start_draft(self, pools: Pools) -> None:
         draft = self._model.draft
         if draft is None:
             return
-        self._allocate_kv(pools.tokens, pools.tokens * draft.kv_bytes_per_token // self._args["tp_size"])
-        self._device.free(int(draft.shared_gib * GIB) // self._args["tp_size"])
+        self._allocate_kv(pools.tokens, pools.tokens * draft.kv_bytes_per_token // self._gpus)
+        self._device.free(int(draft.shared_gib * GIB) // self._gpus)
         self._log.line(f"Memory pool end. avail mem={self._device.available_gib():.2f} GB")
         if not self._args["disable_cuda_graph"]:
             kind = graphs.DRAFT_0511 if self._setup.is_old else graphs.DRAFT_0523
@@ -275,7 +284,7 @@ class Startup:
 
     def _summarize(self, pools: Pools, available_bytes: int) -> None:
         context = self._args["context_length"] or self._model.context_length
-        if self._is_first:
+        if self._rank.tp == 0:
             self._log.line(
                 f"max_total_num_tokens={pools.tokens}, chunked_prefill_size={self._args['chunked_prefill_size']}, "
                 f"max_prefill_tokens={self._args['max_prefill_tokens']}, max_running_requests="

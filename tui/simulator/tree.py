@@ -1,77 +1,62 @@
-"""The processes of one server: made with the spawn method, as SGLang does, and watched."""
+"""The processes of one server, as its main process sees them."""
 
 from __future__ import annotations
 
-import multiprocessing
 import threading
 from collections.abc import Callable
 from multiprocessing import connection
-from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
+from tui.simulator.children import SPAWN, Children
+from tui.simulator.controller import run_controller, start_replica
+from tui.simulator.ranks import list_replicas
 from tui.simulator.setup import Setup
 from tui.simulator.startup import Outcome
-from tui.simulator.workers import run_detokenizer, run_scheduler
-
-
-class SchedulerDiedError(Exception):
-    """A scheduler was gone before it could report anything."""
-
-    def __init__(self, rank: int, exit_code: int | None) -> None:
-        super().__init__(f"Rank {rank} scheduler died during initialization (exit code: {exit_code}).")
+from tui.simulator.workers import run_detokenizer
 
 
 class Tree:
-    """Schedulers and detokenizer of one server; the resource tracker comes with them."""
+    """Schedulers (or the controller over them) and detokenizer of one server; the resource tracker comes with them.
+
+    Attributes:
+        requests: the way to the first rank, or to the controller.
+    """
 
     def __init__(self, setup: Setup) -> None:
-        context = multiprocessing.get_context("spawn")
-        self.requests, ranks_end = context.Pipe()
-        self._reports: list[Connection] = []
-        self.children: dict[str, BaseProcess] = {}
-        for rank in range(setup.args["tp_size"]):
-            report, rank_report = context.Pipe(duplex=False)
-            arguments = (setup, rank, rank_report, ranks_end if rank == 0 else None)
-            self._start(f"scheduler_{rank}", context.Process(target=run_scheduler, args=arguments))
-            self._reports.append(report)
-            rank_report.close()
-        ranks_end.close()
-        self._start("detokenizer", context.Process(target=run_detokenizer, args=(setup,)))
+        self._schedulers = Children()
+        replicas = list_replicas(setup.args)
+        if len(replicas) == 1:
+            self.requests = start_replica(self._schedulers, setup, replicas[0])
+        else:
+            self.requests, far_end = SPAWN.Pipe()
+            self._schedulers.start(run_controller, setup, far_end)
+            far_end.close()
+        self._detokenizer = SPAWN.Process(target=run_detokenizer, args=(setup,))
+        self._detokenizer.start()
 
-    def _start(self, name: str, process: BaseProcess) -> None:
-        process.start()
-        self.children[name] = process
-
-    def wait_until_ready(self) -> list[Outcome]:
-        """One report a rank, in their order.
+    def wait_until_ready(self) -> Outcome:
+        """What the first rank reports, once all of them are ready.
 
         Raises:
-            SchedulerDiedError: one was killed before it could report.
+            ChildDiedError: a scheduler was killed before it could report.
         """
-        return [self._receive(rank, report) for rank, report in enumerate(self._reports)]
-
-    def _receive(self, rank: int, report: Connection) -> Outcome:
-        try:
-            outcome: Outcome = report.recv()
-        except EOFError as error:
-            process = self.children[f"scheduler_{rank}"]
-            process.join()
-            raise SchedulerDiedError(rank, process.exitcode) from error
-        return outcome
+        return self._schedulers.wait_until_ready()[0]
 
     @property
     def has_live_scheduler(self) -> bool:
         """A scheduler still runs."""
-        return any(process.is_alive() for name, process in self.children.items() if name.startswith("scheduler"))
+        return any(process.is_alive() for process in self._schedulers.processes)
 
     def watch(self, on_death: Callable[[str, int | None, int | None], None]) -> None:
         """Call `on_death(name, pid, exit code)` from another thread at the first death of a child."""
         threading.Thread(target=self._wait_for_death, args=(on_death,), daemon=True).start()
 
     def _wait_for_death(self, on_death: Callable[[str, int | None, int | None], None]) -> None:
-        names = {process.sentinel: name for name, process in self.children.items()}
-        sentinel = connection.wait(list(names))[0]
-        name = next(name for known, name in names.items() if known == sentinel)
-        process = self.children[name]
+        children: dict[str, BaseProcess] = {
+            f"scheduler_{index}": process for index, process in enumerate(self._schedulers.processes)
+        }
+        children["detokenizer"] = self._detokenizer
+        dead = connection.wait([process.sentinel for process in children.values()])
+        name, process = next((name, process) for name, process in children.items() if process.sentinel in dead)
         process.join()
         on_death(name, process.pid, process.exitcode)

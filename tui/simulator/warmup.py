@@ -8,8 +8,9 @@ import time
 from typing import Any
 
 from tui.simulator.clock import Clock
-from tui.simulator.setup import Context, Setup, traceback_text
+from tui.simulator.setup import Context, Setup
 
+AGENT = "python-requests (warm-up)"
 _TRIES = 120
 _INTERVAL_S = 1.0
 _TIMEOUT_S = 600.0
@@ -39,6 +40,8 @@ def warm_up(context: Context) -> None:
         WarmupError: nobody answers it properly.
     """
     setup = context.setup
+    if context.switches.strike("warmup"):
+        _check(setup, Answer(500, "Internal Server Error"))
     _wait_for_model_info(setup, context.clock)
     parameters = {"temperature": 0, "max_new_tokens": _WARMUP_TOKENS}
     _check(setup, _ask(setup, "POST", "/generate", {"text": _PROMPT, "sampling_params": parameters}))
@@ -63,12 +66,12 @@ def _check(setup: Setup, answer: Answer | None) -> None:
     if answer is None or answer.status != http.client.OK:
         text = answer.text if answer else ""
         error = f"AssertionError: res={answer!r}, res.text={text!r}"
-        raise WarmupError(traceback_text(setup.directory, setup.release, "warmup", error))
+        raise WarmupError(setup.traceback("warmup", error))
 
 
 def _ask(setup: Setup, method: str, path: str, body: dict[str, Any] | None) -> Answer:
     connection = http.client.HTTPConnection(setup.args["host"], setup.args["port"], timeout=_TIMEOUT_S)
-    headers = {"Content-Type": "application/json"}
+    headers = {"Content-Type": "application/json", "User-Agent": AGENT}
     if setup.args["api_key"]:
         headers["Authorization"] = f"Bearer {setup.args['api_key']}"
     try:

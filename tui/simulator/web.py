@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import http.server
 import json
 import os
@@ -14,12 +15,15 @@ from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
+from tui.simulator.dribble import Dribble
 from tui.simulator.engine import DisconnectedError, Engine
 from tui.simulator.facts import Facts
 from tui.simulator.replies import ChatReply, GenerateReply, Reply
-from tui.simulator.setup import Context, traceback_text
+from tui.simulator.setup import Context
+from tui.simulator.warmup import AGENT
 
 _HEALTH_S = 1.0
+_RUBBISH = b"\x00\xff\x1b[2J220 this is no web server\r\n" * 4
 _OPEN_PATHS = ("/health", "/metrics")
 _CHEAP_HEALTH_VARIABLE = "SGLANG_ENABLE_HEALTH_ENDPOINT_GENERATION"
 
@@ -42,6 +46,7 @@ class Web(http.server.ThreadingHTTPServer):
         self.engine = engine
         self.clock = context.clock
         self.log = context.log
+        self.switches = context.switches
         self.api_key = args["api_key"]
         self.is_up = False
         self.is_draining = False
@@ -58,6 +63,8 @@ class Web(http.server.ThreadingHTTPServer):
 
     def server_bind(self) -> None:
         """Bind without the name lookup that the base class makes."""
+        if self.switches.strike("listen"):
+            raise OSError(errno.EADDRINUSE, os.strerror(errno.EADDRINUSE))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self.socket.bind(self.server_address)
 
@@ -84,10 +91,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         path = urlsplit(self.path).path
         self._body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         self.server.count(+1)
+        if self.server.is_up:
+            self.server.switches.hang_at("runtime")
         try:
             if self._is_forbidden(path):
                 self._answer_json({"error": "Unauthorized"}, HTTPStatus.UNAUTHORIZED)
-            else:
+            elif not self._answer_wrongly():
                 routes.get(path, _Handler.not_found)(self)
         finally:
             self.server.count(-1)
@@ -95,6 +104,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def _is_forbidden(self, path: str) -> bool:
         key = self.server.api_key
         return bool(key) and not path.startswith(_OPEN_PATHS) and self.headers.get("Authorization") != f"Bearer {key}"
+
+    def _answer_wrongly(self) -> bool:
+        """On demand, spoil the answer to a GET; tells whether that was the answer."""
+        how = self.server.switches.answer
+        if how is None or self.command != "GET" or self.headers.get("User-Agent") == AGENT:
+            return False
+        self.close_connection = True
+        if how == "slow":
+            self.wfile = Dribble(self.wfile)
+            return False
+        if how == "rubbish":
+            self.wfile.write(_RUBBISH)
+        else:
+            self._answer(b"", HTTPStatus(int(how)))
+        return True
 
     def not_found(self) -> None:
         self._answer_json({"detail": "Not Found"}, HTTPStatus.NOT_FOUND)
@@ -145,14 +169,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._answer_json(self.server.facts.get_load())
 
     def loads(self) -> None:
-        """Answered since 0.5.23; the recorded 0.5.11 failed, and said so at length."""
+        """In 0.5.11 what counts requests for /metrics doesn't get on with a newer FastAPI, and says so at length."""
         setup = self.server.facts.setup
-        if not setup.is_old:
+        if not (setup.is_old and setup.args["enable_metrics"]):
             self._answer_json(self.server.facts.loads())
             return
         self._answer(b"Internal Server Error", HTTPStatus.INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8")
         self.server.log.uvicorn("Exception in ASGI application", "ERROR")
-        self.server.log.raw(traceback_text(setup.directory, setup.release, "loads"))
+        self.server.log.raw(setup.traceback("loads"))
 
     def flush_cache(self) -> None:
         self.server.log.line("Cache flushed successfully!")
@@ -231,7 +255,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header("Content-Length", str(length))
         self.end_headers()
         host, port = self.client_address[:2]
-        self.server.log.access(f'{host}:{port} - "{self.command} {self.path} HTTP/1.1" {status.value} {status.phrase}')
+        request = f"{self.command} {self.path} {self.request_version}"
+        self.server.log.access(f'{host}:{port} - "{request}" {status.value} {status.phrase}')
 
 
 _GET: dict[str, Callable[[_Handler], None]] = {

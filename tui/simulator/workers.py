@@ -13,32 +13,36 @@ from tui.simulator.clock import Clock, make_clock
 from tui.simulator.graphs import CaptureError
 from tui.simulator.log import Log
 from tui.simulator.memory import InvalidDeviceError, OutOfMemoryError, open_device
+from tui.simulator.orphan import leave_orphan
 from tui.simulator.pools import PoolError
-from tui.simulator.serving import Batch, DeviceFaultError
-from tui.simulator.setup import Context, Setup, traceback_text
-from tui.simulator.startup import DistributedError, Startup, log_tokenizer
+from tui.simulator.ranks import Rank
+from tui.simulator.serving import ActivationError, Batch, DeviceFaultError
+from tui.simulator.setup import Context, Setup
+from tui.simulator.startup import DistributedError, DownloadError, Startup, log_tokenizer
 from tui.simulator.switches import read_switches
 from tui.simulator.title import die_with_parent, set_title
 
-_IMPORT_S, _DETOKENIZER_IMPORT_S = 2.5, 2.7
+IMPORT_S = 2.5
+_DETOKENIZER_IMPORT_S = 2.7
 # How the real exceptions are called, and which recorded frames lead to them.
 _EXCEPTIONS: dict[type[Exception], tuple[str, str]] = {
     OutOfMemoryError: ("torch.OutOfMemoryError", "start"),
     InvalidDeviceError: ("torch.AcceleratorError", "start"),
     DistributedError: ("torch.distributed.DistBackendError", "start"),
     CaptureError: ("Exception", "start"),
-    DeviceFaultError: ("torch.AcceleratorError", "start"),
+    ActivationError: ("torch.OutOfMemoryError", "runtime"),
+    DeviceFaultError: ("torch.AcceleratorError", "runtime"),
     BrokenPipeError: ("BrokenPipeError", "broken-pipe"),
 }
 
 
-def run_scheduler(setup: Setup, rank: int, report: Connection, requests: Connection | None) -> None:
-    """One rank: start, report readiness through `report`, serve what comes through `requests` (rank 0 alone)."""
+def run_scheduler(setup: Setup, rank: Rank, requests: Connection | None, report: Connection) -> None:
+    """One rank: start, report through `report` that it is ready, serve what comes through `requests` if it gets any."""
     clock = make_clock(setup.machine.pace)
-    _become(clock, _IMPORT_S, "sglang::scheduler" + (f"_TP{rank}" if setup.args["tp_size"] > 1 else ""))
-    log = Log(f" TP{rank}" if setup.args["tp_size"] > 1 else "")
+    become(clock, IMPORT_S, rank.title)
+    log = Log(rank.tag)
     try:
-        _start_and_serve(Context(setup, clock, log, read_switches()), rank, report, requests)
+        _start_and_serve(Context(setup, clock, log, read_switches()), rank, requests, report)
     except Exception as error:  # noqa: BLE001 - as the real one: whatever happens is logged and told to the parent
         log.line(f"Scheduler hit an exception: {_describe(setup, error)}")
         _signal_parent()
@@ -46,36 +50,41 @@ def run_scheduler(setup: Setup, rank: int, report: Connection, requests: Connect
 
 def run_detokenizer(setup: Setup) -> None:
     """Wait for nothing: the detokenizer's work isn't simulated, its being there is."""
-    _become(make_clock(setup.machine.pace), _DETOKENIZER_IMPORT_S, "sglang::detokenizer")
+    become(make_clock(setup.machine.pace), _DETOKENIZER_IMPORT_S, "sglang::detokenizer")
     log_tokenizer(setup, Log())
     while True:
         signal.pause()
 
 
-def _become(clock: Clock, import_s: float, title: str) -> None:
+def become(clock: Clock, import_s: float, title: str) -> None:
     """Until its imports are done, a child is an unnamed Python that outlives its parent."""
+    read_switches().hang_at("import")
     clock.pause(import_s)
     die_with_parent()
     set_title(title)
 
 
-def _start_and_serve(context: Context, rank: int, report: Connection, requests: Connection | None) -> None:
-    setup, args = context.setup, context.setup.args
-    device = open_device(setup.directory, setup.machine.gpus, args["base_gpu_id"] + rank * args["gpu_id_step"])
+def _start_and_serve(context: Context, rank: Rank, requests: Connection | None, report: Connection) -> None:
+    device = open_device(context.setup.directory, context.setup.machine.gpus, rank.gpu)
     outcome = Startup(context, rank, device).run()
     report.send(outcome)
     if requests is None:
         while True:
             time.sleep(3600)
-    Batch(context, requests, outcome.pools.tokens).serve()
+    if context.switches.orphan:
+        leave_orphan(device)
+    Batch(context, requests, device, outcome.pools.tokens).serve()
 
 
 def _describe(setup: Setup, error: Exception) -> str:
+    if isinstance(error, DownloadError):
+        text = setup.traceback("download")
+        return text.replace("{model}", setup.args["model_path"])
     if isinstance(error, PoolError):
         name, frames = error.kind, "memory-pool"
     else:
         name, frames = _EXCEPTIONS.get(type(error), (type(error).__name__, "start"))
-    return traceback_text(setup.directory, setup.release, frames, f"{name}: {error}")
+    return setup.traceback(frames, f"{name}: {error}")
 
 
 def _signal_parent() -> None:
