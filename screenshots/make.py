@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -33,19 +33,30 @@ from tui.simulator.machine import Machine, create_machine, default_gpus
 
 HERE = Path(__file__).parent
 LIMIT_S = 60
-SIZES = {"dashboard": (120, 34), "dashboard-80x24": (80, 24)}
+# What its operator typed: 48 requests are allowed, whose drafts' states take 27.5 GiB.
+STORY = (
+    "--mem-fraction-static 0.8 --mamba-scheduler-strategy extra_buffer --speculative-algorithm EAGLE "
+    "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
+)
+# What each picture shows: its size, and the keys that are pressed before.
+PICTURES = {
+    "dashboard": ((120, 34), ("j",)),  # from the newest server to the one that is ready
+    "dashboard-80x24": ((80, 24), ("j",)),
+    "doesnt-fit": ((120, 34), ("G",)),
+    "launch": ((120, 34), ("a", "end")),
+}
 
 
 def main() -> None:
-    """Write one SVG a size."""
+    """Write one SVG a picture."""
     with tempfile.TemporaryDirectory() as folder:
         bob = ForeignProcess(gpu=default_gpus()[1].uuid, pid=3321, user="bob", command="python train.py", mib=819)
         machine = create_machine(Path(folder), foreign=[bob], pace=0.1)
         places = Places(machine.directory / "state", machine.directory / "config", machine.directory)
         try:
             populate(machine, Observer(places, open_reader(places)))
-            for name, size in SIZES.items():
-                asyncio.run(draw(places, name, size))
+            for name, (size, keys) in PICTURES.items():
+                asyncio.run(draw(places, name, size, keys))
         finally:
             for name in list_names(places):
                 with suppress(SgltuiError):  # the failed one isn't running
@@ -54,13 +65,12 @@ def main() -> None:
 
 def populate(machine: Machine, observer: Observer) -> None:
     """Three servers: one that is ready, one that loads, one that failed as the story's did."""
-    story = ["--speculative-algorithm", "EAGLE", "--max-running-requests", "512", "--mem-fraction-static", "0.95"]
-    launch(machine, "--model", "Qwen/Qwen3.6-27B", "--name", "qwen36-512", "--on", "0", "--", *story)
-    wait_for(observer, "qwen36-512", lambda state: state is State.FAILED)
+    launch(machine, "--model", "Qwen/Qwen3.6-27B", "--name", "qwen36-mtp", "--on", "1", "--force", "--", *STORY.split())
+    wait_for(observer, "qwen36-mtp", lambda state: state is State.FAILED)
     launch(machine, "qwen36-27b-mtp", "--on", "0")
     wait_for(observer, "qwen36-27b-mtp", lambda state: state is State.READY)
-    launch(machine, "llama-3.1-8b", "--on", "1", sim="hang=memory pool")
-    wait_for(observer, "llama-3.1-8b", lambda state: state is State.LOADING)
+    launch(machine, "qwen3-0.6b", "--on", "0", sim="hang=memory pool")
+    wait_for(observer, "qwen3-0.6b", lambda state: state is State.LOADING)
 
 
 def launch(machine: Machine, *words: str, sim: str = "") -> None:
@@ -78,14 +88,15 @@ def wait_for(observer: Observer, name: str, fits: Callable[[State], bool]) -> No
         time.sleep(0.1)
 
 
-async def draw(places: Places, name: str, size: tuple[int, int]) -> None:
+async def draw(places: Places, name: str, size: tuple[int, int], keys: Sequence[str]) -> None:
     """Open the app, let it look twice, and save what it shows."""
     core = LocalCore(Context(places, load_settings(places), open_reader(places)))
     app = SgltuiApp(core, where="gpu-box-7")
     async with app.run_test(size=size) as pilot:
         await pilot.pause(1.5)
-        await pilot.press("down")  # from the newest server to the one that is ready
-        await pilot.pause(1.5)
+        for key in keys:
+            await pilot.press(key)
+            await pilot.pause(1.5)
         (HERE / f"{name}.svg").write_text(app.export_screenshot(title=f"sgltui, {size[0]}x{size[1]}, simulated data"))
     print(f"screenshots/{name}.svg")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,17 +11,20 @@ from msgspec import Struct
 
 from tui.diagnosis.progress import Progress
 from tui.errors import SgltuiError
-from tui.gpu import GpuReader, GpuReading
+from tui.gpu import GpuReader, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import ALIVE, State
-from tui.launch.records import Recorded, list_names, read_newest
+from tui.launch.cause import describe_cause
+from tui.launch.records import Recorded, list_names, read_launch, read_newest
 from tui.paths import Places
-from tui.text import printable
+from tui.units import MIB
 
 if TYPE_CHECKING:
     from tui.diagnosis.stages import StageTracker
     from tui.launch.progress import ProgressReader
 
+# Drivers and other processes breathe a little; the context of a server alone is larger than this.
+_BREATH_BYTES = 256 * MIB
 _TOLD_BY_LOG = frozenset({State.STARTING, State.LOADING, State.FAILED, State.LOST})
 
 
@@ -37,6 +40,8 @@ class Instance(Struct, frozen=True):
         gpus: uuids of the GPUs it was given.
         members: its processes, as last recorded and still alive.
         memory_bytes: what its members hold on all GPUs, or None when no GPU can be read.
+        memory_by_difference: the driver doesn't name its processes (in a container with process ids of its own), so the
+            amount is what its GPUs have more in use than before its start, less what others are known to hold.
         uptime_s: since its process was started, while it runs.
         ended_at: when its end was recorded.
         phase: what a stop is waiting for ("draining", "waiting for its memory"), while it is stopping.
@@ -65,6 +70,12 @@ class Instance(Struct, frozen=True):
     cause: str | None
     phase: str | None = None
     phase_s: float | None = None
+    memory_by_difference: bool = False
+
+    @property
+    def is_unattended(self) -> bool:
+        """Something of it runs here, and its keeper is dead."""
+        return self.local and not self.attended and bool(self.members)
 
 
 class BrokenRecord(Struct, frozen=True):
@@ -112,15 +123,20 @@ class Observer:
         return Snapshot(gpus, tuple(instances), tuple(broken))
 
     def _look_at(self, recorded: Recorded, gpus: GpuReading) -> Instance:
+        attended = recorded.is_attended
+        if not attended and recorded.exit is None:
+            # A keeper writes the end before it goes: what we read may be of just before that, this isn't.
+            recorded = read_launch(recorded.files.directory)
         launch, state = recorded.launch, recorded.current_state()
         members = recorded.living_members()
+        memory_bytes, by_difference = _memory(gpus, recorded, members) if members else (None, False)
         tracker = self._read_log(recorded.files.log, state) if recorded.is_local else None
         started_at = recorded.state.started_at
         return Instance(
             name=launch.name,
             launch=launch.launch,
             state=state,
-            attended=recorded.is_attended,
+            attended=attended,
             local=recorded.is_local,
             progress=tracker.progress if tracker is not None else None,
             pid=recorded.state.server.pid if recorded.state.server is not None and state in ALIVE else None,
@@ -134,8 +150,9 @@ class Observer:
             sglang_version=launch.sglang_version,
             log_path=recorded.files.log,
             members=members,
-            memory_bytes=_memory_bytes(gpus, members) if members else None,
-            cause=_cause(recorded, state, tracker),
+            memory_bytes=memory_bytes,
+            memory_by_difference=by_difference,
+            cause=describe_cause(recorded, state, tracker),
             phase=recorded.state.phase if state is State.STOPPING else None,
             phase_s=_seconds_since(recorded.state.phase_since) if state is State.STOPPING else None,
         )
@@ -158,6 +175,25 @@ class Observer:
             reader.close()
 
 
+def _memory(gpus: GpuReading, recorded: Recorded, members: Iterable[ProcessIdentity]) -> tuple[int | None, bool]:
+    """What the members hold on all GPUs, and whether that is only told by difference; None where nobody can tell."""
+    held = _memory_bytes(gpus, members)
+    if held != 0:
+        return held, False
+    baseline = recorded.state.gpu_used_at_start or {}
+    given = {gpu.uuid for gpu in recorded.launch.gpus}
+    more = sum(_unexplained_growth(gpu, baseline) for gpu in gpus.gpus if gpu.uuid in given & set(baseline))
+    return (more, True) if more > _BREATH_BYTES else (held, False)
+
+
+def _unexplained_growth(gpu: GpuSnapshot, baseline: Mapping[str, int]) -> int:
+    """Bytes in use beyond the baseline that no process holds whom this machine knows."""
+    if gpu.memory is None:
+        return 0
+    known = sum(process.used_bytes or 0 for process in gpu.processes if process.command is not None)
+    return max(0, min(gpu.memory.used_bytes - baseline[gpu.uuid], gpu.memory.used_bytes - known))
+
+
 def _memory_bytes(gpus: GpuReading, members: Iterable[ProcessIdentity]) -> int | None:
     """What the members hold on all GPUs; None where the driver names no amounts."""
     pids = {member.pid for member in members}
@@ -174,52 +210,3 @@ def _memory_bytes(gpus: GpuReading, members: Iterable[ProcessIdentity]) -> int |
 
 def _seconds_since(moment: datetime | None) -> float | None:
     return None if moment is None else (datetime.now(UTC) - moment).total_seconds()
-
-
-def _cause(recorded: Recorded, state: State, tracker: StageTracker | None) -> str | None:
-    """Why it isn't running, in a few words: what its log says, else what its exit says."""
-    if state is State.LOST:
-        return "gone without a trace: its keeper had died before, or the machine was restarted"
-    if state is State.STOPPED:
-        return _left_behind(recorded)
-    if state is not State.FAILED:
-        return None
-    if recorded.exit is not None and recorded.exit.cause is not None:
-        return printable(recorded.exit.cause)
-    if tracker is not None and tracker.exception is not None:
-        return _harmless(tracker.exception)
-    return f"{_exit_words(recorded)}{_when(recorded, tracker)}"
-
-
-def _when(recorded: Recorded, tracker: StageTracker | None) -> str:
-    if recorded.exit is not None and recorded.exit.was_ready:
-        return " after it was ready"
-    return f" during {tracker.progress.stage}" if tracker is not None else ""
-
-
-def _harmless(exception: str) -> str:
-    """A line of a log without control codes, and without a secret that was mistyped and is echoed in it."""
-    from tui.sglang.command import redact  # noqa: PLC0415 - only what has failed needs it
-
-    return " ".join(redact(printable(exception).split(" ")))
-
-
-def _left_behind(recorded: Recorded) -> str | None:
-    """What a stop couldn't end or bring back."""
-    report = recorded.exit.stop if recorded.exit is not None else None
-    if report is None:
-        return None
-    if report.survivors:
-        return f"pid {', '.join(map(str, report.survivors))} survived"
-    if report.released is False:
-        return f"{report.memory_after_gib} GiB of GPU memory hadn't come back when the stop gave up waiting"
-    return None
-
-
-def _exit_words(recorded: Recorded) -> str:
-    ended = recorded.exit
-    if ended is None or ended.returncode is None:
-        return "ended, and nobody saw how"
-    if ended.signal is not None:
-        return f"ended by {ended.signal}"
-    return f"ended with status {ended.returncode}"

@@ -23,6 +23,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         port: the first port to try for a new server.
         grace_s: how long a server may take to end by itself before it is killed, in seconds.
         release_wait_s: how long to wait for GPU memory to come back after that, in seconds.
+        keep_launches: how many launches of a server keep their records and logs; those that a preset names as evidence
+            are kept anyway.
     """
 
     python: Annotated[str, Meta(min_length=1, description="the path of a Python that has SGLang")] | None = None
@@ -30,6 +32,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     port: Annotated[int, Meta(ge=1, le=65535, description="a port from 1 to 65535")] = 30000
     grace_s: Seconds = 30.0
     release_wait_s: Seconds = 60.0
+    keep_launches: Annotated[int, Meta(ge=1, le=100_000, description="a number of launches, from 1 on")] = 20
 
 
 def load_settings(places: Places) -> Settings:

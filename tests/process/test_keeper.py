@@ -388,7 +388,7 @@ def test_a_keeper_outlives_a_full_disk_and_records_the_end_when_there_is_space_a
         assert kept.read().is_attended
         assert not kept.files.exit.exists()
         filler.unlink()
-        kept.wait_for("failed")
+        kept.wait_for("exited")
         assert kept.exit()["signal"] == "SIGTERM"
         wait_until(lambda: not kept.read().is_attended, what="the keeper has nothing left to do")
     finally:

@@ -127,7 +127,7 @@ def test_no_python_with_sglang(command_line: CommandLine) -> None:
         (["launch", "--model", "m", "--on", "first"], "names no GPU"),
         (["launch", "--model", "m", "--port", "99999"], "isn't a port"),
         (["logs", "nobody"], "no server named 'nobody'; known names: none yet"),
-        (["ps", "--", "--tp", "2"], "only `launch` takes flags behind `--`"),
+        (["ps", "--", "--tp", "2"], "take flags behind `--`"),
         (["dance"], "invalid choice: 'dance'"),
         (["--read-only", "stop", "x"], "--read-only: nothing is changed"),
         (["--read-only", "launch", "--model", "m"], "--read-only: nothing is changed"),

@@ -59,8 +59,9 @@ def test_two_ranks_take_two_gpus(simulated_machine: Machine, start_server: Calla
     server.wait_until_ready()
     assert used(simulated_machine, 0) == used(simulated_machine, 1) > 50 * GIB
     assert {"sglang::scheduler_TP0", "sglang::scheduler_TP1"} <= read_titles(server)
-    assert re.search(r"^\[[\d: -]+ TP0\] max_total_num_tokens=", server.log, re.MULTILINE)
-    assert re.search(r"^\[[\d: -]+ TP1\] Memory pool end\.", server.log, re.MULTILINE)
+    assert re.search(r"\[[\d: -]+ TP0\] max_total_num_tokens=", server.log)
+    # Perhaps not at the start of a line: the other rank's bar may not have ended its own.
+    assert re.search(r"\[[\d: -]+ TP1\] Memory pool end\.", server.log)
 
 
 def test_visible_devices_choose_the_gpu_and_bound_the_ranks(

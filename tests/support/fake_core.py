@@ -10,7 +10,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from tui.app.core import LaunchRequest, StopOutcome
+from tui.app.core import LaunchedServer, LaunchRequest, StopOutcome
+from tui.budget.types import MemoryBudget
 from tui.diagnosis.progress import Progress, Stage
 from tui.errors import SgltuiError
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
@@ -22,6 +23,7 @@ from tui.units import GIB, MIB
 
 NAME_6000 = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 TOTAL_6000_BYTES = 97887 * MIB  # what NVML says of that GPU
+Planned = MemoryBudget | Exception
 EMPTY = Snapshot(GpuReading(), ())
 
 
@@ -44,7 +46,9 @@ def gpu(
     """A GPU whose used memory is exactly what its processes hold."""
     used = sum(process.used_bytes or 0 for process in processes)
     memory = GpuMemory(total_bytes, used, total_bytes - used - reserved_bytes, reserved_bytes)
-    return GpuSnapshot(index, uuid(index), name, memory, utilization_percent, temperature_c, power_w, tuple(processes))
+    return GpuSnapshot(
+        index, uuid(index), name, memory, utilization_percent, temperature_c, power_w, processes=tuple(processes)
+    )
 
 
 def uuid(index: int) -> str:
@@ -159,6 +163,8 @@ class FakeCore:
         presets_gate: `presets` waits for it; it starts open.
         grace_s: as it is set.
         asked, looks: how often `snapshot` was called, and came back.
+        budget: what `plan` answers: a budget, an error that is raised, or a function of what is asked about.
+        plan_gate: `plan` waits for it; it starts open.
         on_launch: called with the request, to change `now`.
     """
 
@@ -176,6 +182,10 @@ class FakeCore:
         self.look_gate.set()
         self.presets_gate = threading.Event()
         self.presets_gate.set()
+        self.budget: Planned | Callable[[LaunchRequest | LaunchedServer], Planned] = SgltuiError("no plan in this test")
+        self.plans: list[LaunchRequest | LaunchedServer] = []
+        self.plan_gate = threading.Event()
+        self.plan_gate.set()
         self.grace_s = 30.0
         self.asked = self.looks = 0
         self.on_launch: Callable[[LaunchRequest], None] = lambda _request: None
@@ -199,6 +209,17 @@ class FakeCore:
         """What it was made with."""
         self.presets_gate.wait(timeout=30)
         return self._presets, self._problems
+
+    def plan(self, about: LaunchRequest | LaunchedServer, gpus: GpuReading) -> MemoryBudget:
+        """What is set as `budget`."""
+        del gpus
+        self.plans.append(about)
+        if not self.plan_gate.wait(timeout=30):
+            raise SgltuiError("the test never opened the gate")
+        answer = self.budget(about) if callable(self.budget) else self.budget
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def launch(self, request: LaunchRequest) -> str:
         """Remember the request; refuse it if told to."""

@@ -19,10 +19,12 @@ import pytest
 from tests.support.waiting import wait_until
 from tui.keeper.files import LaunchFiles
 from tui.keeper.identity import read_stat, send_signal
+from tui.keeper.records import LaunchRecords
+from tui.keeper.run import Run, Target
 from tui.launch.directory import create_launch, next_launch
+from tui.launch.keeping import hand_over
 from tui.launch.ports import choose_port
 from tui.launch.records import LaunchRecord, Machine, Recorded, read_launch
-from tui.launch.start import hand_over
 from tui.paths import Places
 from tui.sglang.command import make_command
 
@@ -86,7 +88,7 @@ class Keeping:
             name=name,
             launch=next_launch(self.places, name),
             created_at=datetime.now(UTC),
-            argv=list(argv),
+            argv=list(make_command(argv).shown),
             model="none",
             host="127.0.0.1",
             port=port,
@@ -111,10 +113,13 @@ class Keeping:
     def clean_up(self) -> None:
         for kept in self.launched:
             recorded = kept.read()
-            victims = [recorded.state.keeper, *recorded.state.members]
-            for identity in victims:
-                if identity is not None:
-                    send_signal(identity, signal.SIGKILL)
+            if recorded.state.keeper is not None:
+                send_signal(recorded.state.keeper, signal.SIGKILL)
+            target = Target.from_record(json.loads(kept.files.launch.read_bytes()))
+            run = Run(LaunchRecords(kept.files), target, recorded.state.server, is_parent=False)
+            run.members.scan()  # those too that its keeper hadn't written down yet
+            for member in run.members.alive():
+                send_signal(member, signal.SIGKILL)
 
 
 @pytest.fixture

@@ -120,7 +120,7 @@ async def test_nothing_read_yet_is_said(tmp_path: Path) -> None:
         await until_shown(pilot, app, "qwen36-mtp")
         assert "reading…" not in screen_text(app)
         assert "no log" not in screen_text(app)
-    assert len(app_lines) == 3  # GPUs, servers and log
+    assert len(app_lines) == 4  # GPUs, servers, budget and log
 
 
 async def test_no_servers_says_what_to_do() -> None:
@@ -239,6 +239,7 @@ async def test_80_columns_say_the_port_in_the_log_title(tmp_path: Path) -> None:
     snapshot = story(tmp_path)
     long = replace(snapshot.instances[0], name="a-server-with-quite-a-long-name-for-so-few-columns")
     async with running(FakeCore(replace(snapshot, instances=(long,))), size=NARROW) as (app, pilot):
+        await pilot.press("3")
         await until_shown(pilot, app, "── ready :30000 ── following")
         assert "Log ▸ a-server-" in screen_text(app)
 

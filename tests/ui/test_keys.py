@@ -46,6 +46,8 @@ async def test_keys_move_zoom_and_go_to_panels(tmp_path: Path) -> None:
         await pilot.press("z", "enter")
         assert focused(app) == "LogView"
         await pilot.press("enter", "tab")
+        assert focused(app) == "BudgetPanel"
+        await pilot.press("tab")
         assert focused(app) == "LogView"
 
 
@@ -73,6 +75,7 @@ async def test_follow_is_said_in_the_title(tmp_path: Path) -> None:
 async def test_80_columns_keep_five_keys_and_the_columns_that_matter(tmp_path: Path) -> None:
     async with running(FakeCore(story(tmp_path)), size=NARROW) as (app, pilot):
         await until_shown(pilot, app, "qwen36-512")
+        await pilot.press("3")
         footer = screen_lines(app)[-1]
         for key in ("a launch", "x stop", "l log", "? help", "q quit"):
             assert key in footer

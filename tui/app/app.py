@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any
 
 from rich.text import Text
 from textual import events
 from textual.app import App
 from textual.reactive import var
 from textual.screen import Screen
+from textual.worker import Worker
 
 from tui.app import actions, theme
 from tui.app.bridge import Sampler, in_thread
+from tui.app.budgets import BudgetAnswer
 from tui.app.command import READ_ONLY
 from tui.app.core import Core
 from tui.app.dialogues import ask_all
 from tui.app.glyphs import ASCII, UNICODE
-from tui.app.messages import Explained, LaunchWanted, NoticesRead, SnapshotFailed, SnapshotTaken, StopAsked
+from tui.app.messages import (
+    BudgetAsked,
+    Explained,
+    LaunchWanted,
+    NoticesRead,
+    SnapshotFailed,
+    SnapshotTaken,
+    StopAsked,
+)
 from tui.app.notices import Notice, Trouble, add_notice, is_passing, note, problem, trouble_of, unfinished
+from tui.app.planner import Planner
 from tui.app.screens.confirm import leave_question, stop_questions
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.launch import LaunchScreen
@@ -51,6 +61,7 @@ class SgltuiApp(App[None]):
 
     snapshot: var[Snapshot | None] = var(None)
     trouble: var[Trouble | None] = var(None)
+    budget: var[BudgetAnswer | None] = var(None)
     notices: var[tuple[Notice, ...]] = var(())
     stopping: var[frozenset[str]] = var(frozenset[str]())
     wanted: var[str | None] = var(None, always_update=True)
@@ -63,6 +74,7 @@ class SgltuiApp(App[None]):
         self._read_only = read_only
         self._glyphs = ASCII if ascii_only else UNICODE
         self._sampler = Sampler(core.snapshot, self.post_message)
+        self._planner = Planner(core, self._show_budget)
         for one in theme.THEMES:
             self.register_theme(one)
         self.theme = theme.default_theme(os.environ, self.available_themes)
@@ -70,7 +82,12 @@ class SgltuiApp(App[None]):
     def get_default_screen(self) -> Screen[None]:
         """The dashboard, bound to this app's state."""
         return Dashboard(self._where, self._glyphs, read_only=self._read_only).data_bind(
-            SgltuiApp.snapshot, SgltuiApp.trouble, SgltuiApp.notices, SgltuiApp.stopping, SgltuiApp.wanted
+            SgltuiApp.snapshot,
+            SgltuiApp.trouble,
+            SgltuiApp.budget,
+            SgltuiApp.notices,
+            SgltuiApp.stopping,
+            SgltuiApp.wanted,
         )
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
@@ -96,6 +113,11 @@ class SgltuiApp(App[None]):
         """The figures on the screen are old now."""
         self.trouble = message.trouble
 
+    def on_budget_asked(self, message: BudgetAsked) -> None:
+        """Work it out, after the one that is being worked on."""
+        if self._planner.ask(message.question):
+            self._start("budget", "the budget", self._planner.work)
+
     def on_explained(self, message: Explained) -> None:
         """Why a key did nothing."""
         self.tell(note(message.why))
@@ -106,12 +128,12 @@ class SgltuiApp(App[None]):
 
     def on_launch_wanted(self, message: LaunchWanted) -> None:
         """Launch it."""
-        work = actions.launch(self, self._core, message.request, message.dialogue)
+        work = partial(actions.launch, self, self._core, message.request, message.dialogue)
         self._start("action", message.request.label, work)
 
     def on_stop_asked(self, message: StopAsked) -> None:
         """Ask whether it is meant."""
-        self._ask(self._stop_dialogue(message.instance, kill=message.kill))
+        self._ask(partial(self._stop_dialogue, message.instance, kill=message.kill))
 
     def on_key(self, event: events.Key) -> None:
         """A key that was typed ahead of the launch form waits for it, instead of acting on what is there now."""
@@ -123,13 +145,13 @@ class SgltuiApp(App[None]):
         if self._read_only:
             self.tell(note(READ_ONLY))
         elif not self._is_asking:
-            screen = LaunchScreen(self._glyphs)
+            screen = LaunchScreen(self._glyphs).data_bind(SgltuiApp.snapshot, SgltuiApp.budget)
             self.push_screen(screen)
-            self._start("presets", "presets", self._read_presets(screen))
+            self._start("presets", "presets", partial(self._read_presets, screen))
 
     async def action_quit(self) -> None:
         """Leave; asks first while something is under way."""
-        self._ask(self._leave())
+        self._ask(self._leave)
 
     def action_help_quit(self) -> None:
         """Ctrl-C, which ends other programs: say how to leave this one."""
@@ -145,6 +167,9 @@ class SgltuiApp(App[None]):
         if is_passing(news):
             self.set_timer(_PASSING_S, partial(self._forget, news))
 
+    def _show_budget(self, answer: BudgetAnswer) -> None:
+        self.budget = answer
+
     def _forget(self, news: Notice) -> None:
         self.notices = tuple(notice for notice in self.notices if notice is not news)
 
@@ -159,7 +184,7 @@ class SgltuiApp(App[None]):
     async def _stop_dialogue(self, instance: Instance, *, kill: bool) -> None:
         questions = stop_questions(instance, self.snapshot, self._core.grace_s, kill=kill)
         if await ask_all(self, questions, self._glyphs):
-            self._start("action", instance.name, actions.stop(self, self._core, instance, kill=kill))
+            self._start("action", instance.name, partial(actions.stop, self, self._core, instance, kill=kill))
 
     async def _leave(self) -> None:
         busy = [notice.text for notice in unfinished(self.notices)]
@@ -175,21 +200,20 @@ class SgltuiApp(App[None]):
         asking = any(worker.group == "dialogue" and not worker.is_finished for worker in self.workers)
         return asking or isinstance(self.screen, LaunchScreen)
 
-    def _ask(self, dialogue: Coroutine[Any, Any, None]) -> None:
+    def _ask(self, dialogue: Callable[[], Awaitable[None]]) -> None:
         """Start a dialogue, unless another one is open: a key pressed twice asks once."""
-        if self._is_asking:
-            dialogue.close()
-        else:
+        if not self._is_asking:
             self._start("dialogue", "sgltui", dialogue)
 
-    def _start(self, group: str, about: str, work: Coroutine[Any, Any, None]) -> None:
+    def _start(self, group: str, about: str, work: Callable[[], Awaitable[None]]) -> None:
         async def told() -> None:
             try:
-                await work
+                await work()
             except Exception as error:  # noqa: BLE001 whatever fails is told; nothing ends the app or vanishes
                 self.tell(problem(about, trouble_of(error)))
 
-        self.run_worker(told(), group=group, exit_on_error=False)
+        # The function, not its coroutine: an app that is ending starts no worker, and nobody would await that.
+        _: Worker[None] = self.run_worker(told, group=group, exit_on_error=False)
 
     def _watch_sampler(self) -> None:
         """Figures that stand still because the reader hangs must not look like news."""

@@ -11,6 +11,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from textual.message import Message
@@ -115,7 +116,7 @@ async def in_thread(call: Callable[[], T]) -> T:
             outcome: tuple[Callable[[Any], None], object] = (future.set_result, call())
         except Exception as error:  # noqa: BLE001 carried over to the one who awaits
             outcome = (future.set_exception, error)
-        if not loop.is_closed():
+        with suppress(RuntimeError):  # the loop is closed: the app is gone, and nobody waits for this
             loop.call_soon_threadsafe(settle, *outcome)
 
     threading.Thread(target=body, name="action", daemon=True).start()

@@ -109,12 +109,20 @@ class FocusLog(Command):
     action = "focus_panel('log')"
 
 
+class FocusBudget(Command):
+    """Go to the budget."""
+
+    keys = ("4",)
+    label = "budget"
+    action = "focus_panel('budget')"
+
+
 class NextPanel(Command):
     """Go to the next panel; Shift-Tab goes back."""
 
     keys = ("tab",)
     label = "next panel"
-    action = "app.focus_next"
+    action = "next_panel"
     palette = False
 
 
@@ -227,6 +235,7 @@ COMMANDS: tuple[type[Command], ...] = (
     FocusGpus,
     FocusServers,
     FocusLog,
+    FocusBudget,
     Down,
     Up,
     Left,

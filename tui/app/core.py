@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from tui.budget.types import MemoryBudget
+from tui.gpu import GpuReading
+from tui.keeper.states import State
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
 
@@ -28,6 +31,22 @@ class LaunchRequest:
     def label(self) -> str:
         """What the server is called until it has a name."""
         return self.name or self.preset
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchedServer:
+    """A launch that was made, whose budget is asked for as if it were made again.
+
+    Attributes:
+        name, launch: `NAME/LAUNCH`.
+        state: where it is; files that were missing may be there once it has come further.
+        pids: its processes; what they hold counts as free.
+    """
+
+    name: str
+    launch: str
+    state: State
+    pids: frozenset[int] = field(default=frozenset(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +82,18 @@ class Core(Protocol):
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""
+        ...
+
+    def plan(self, about: LaunchRequest | LaunchedServer, gpus: GpuReading) -> MemoryBudget:
+        """The memory budget of a launch, with changes that would make it fit; asked twice, it comes at once.
+
+        Args:
+            about: what would be launched.
+            gpus: the machine as it was last seen.
+
+        Raises:
+            SgltuiError: nobody can tell; says why, and what to do.
+        """
         ...
 
     def launch(self, request: LaunchRequest) -> str:

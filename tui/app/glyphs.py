@@ -18,6 +18,7 @@ class Glyphs:
     rule: str
     dot: str
     free: str
+    overflow: str
     edge: str
     ellipsis: str
     degrees: str
@@ -57,6 +58,7 @@ UNICODE = Glyphs(
     rule="──",
     dot="·",
     free="·",
+    overflow="▶",
     edge="",
     ellipsis="…",
     degrees="°C",
@@ -81,6 +83,7 @@ ASCII = Glyphs(
     rule="--",
     dot="-",
     free=".",
+    overflow=">",
     edge="|",
     ellipsis="..",
     degrees="C",

@@ -7,6 +7,7 @@ from typing import Protocol
 
 from textual.message import Message
 
+from tui.app.budgets import BudgetQuestion
 from tui.app.core import LaunchRequest
 from tui.app.notices import Trouble
 from tui.observe import Instance, Snapshot
@@ -76,3 +77,10 @@ class Explained(Message):
     """A command can't be done now: why."""
 
     why: str
+
+
+@dataclass
+class BudgetAsked(Message):
+    """Somebody looks at what a launch takes; only the newest of several waiting ones matters."""
+
+    question: BudgetQuestion

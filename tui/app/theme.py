@@ -16,11 +16,17 @@ HOLDER_COLOURS = 6
 # and the letter in the cell says it without colour.
 _HOLDERS_DARK = ("#87afd7", "#d7af5f", "#87af87", "#d787af", "#5fafaf", "#af87d7")
 _HOLDERS_LIGHT = ("#5f87af", "#af8700", "#5f875f", "#af5f87", "#008787", "#875faf")
+# A budget has more parts than a machine has servers: clay, pale teal, khaki go on from there.
+_PARTS_DARK = ("#af875f", "#87d7d7", "#afaf87")
+_PARTS_LIGHT = ("#875f5f", "#5f8787", "#87875f")
 
 
-def _bar_variables(holders: tuple[str, ...], foreign: str, reserved: str, free: str) -> dict[str, str]:
+def _bar_variables(
+    holders: tuple[str, ...], parts: tuple[str, ...], foreign: str, reserved: str, free: str
+) -> dict[str, str]:
     numbered = {f"holder-{number}": colour for number, colour in enumerate(holders, start=1)}
-    return {**numbered, "foreign": foreign, "reserved": reserved, "free": free}
+    further = {f"part-{number}": colour for number, colour in enumerate(parts, start=HOLDER_COLOURS + 1)}
+    return {**numbered, **further, "foreign": foreign, "reserved": reserved, "free": free}
 
 
 def _scrollbar_variables(thumb: str, active: str, track: str) -> dict[str, str]:
@@ -43,7 +49,7 @@ DARK = Theme(
     surface="#1c1c1c",
     panel="#262626",
     variables={
-        **_bar_variables(_HOLDERS_DARK, foreign="#9e9e9e", reserved="#767676", free="#444444"),
+        **_bar_variables(_HOLDERS_DARK, _PARTS_DARK, foreign="#9e9e9e", reserved="#767676", free="#444444"),
         **_scrollbar_variables(thumb="#444444", active="#767676", track="#1c1c1c"),
         "quiet": "#8a8a8a",
         "border": "#87afd7",
@@ -71,7 +77,7 @@ LIGHT = Theme(
     surface="#e4e4e4",
     panel="#dadada",
     variables={
-        **_bar_variables(_HOLDERS_LIGHT, foreign="#767676", reserved="#9e9e9e", free="#b2b2b2"),
+        **_bar_variables(_HOLDERS_LIGHT, _PARTS_LIGHT, foreign="#767676", reserved="#9e9e9e", free="#b2b2b2"),
         **_scrollbar_variables(thumb="#b2b2b2", active="#8a8a8a", track="#e4e4e4"),
         "quiet": "#626262",
         "border": "#005f87",
@@ -109,7 +115,7 @@ THEMES = (
 
 def own_variables() -> dict[str, str]:
     """The colours that only this UI knows, for themes that don't set them."""
-    own = ("holder-", "foreign", "reserved", "free", "quiet")
+    own = ("holder-", "part-", "foreign", "reserved", "free", "quiet")
     return {name: colour for name, colour in DARK.variables.items() if name.startswith(own)}
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from tui.app.core import LaunchRequest, StopOutcome
+import os
+
+from tui.app.core import LaunchedServer, LaunchRequest, StopOutcome
+from tui.budget.types import MemoryBudget
 from tui.cli.context import Context
+from tui.gpu import GpuReading
 from tui.keeper.stop import StopRequest
-from tui.launch.spec import spec_from_preset
+from tui.launch.attendant import Attendant
+from tui.launch.budgets import Budgets
+from tui.launch.spec import LaunchSpec, spec_from_preset
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
 from tui.observe import Observer, Snapshot
@@ -18,11 +24,14 @@ class LocalCore:
 
     Args:
         context: where records are, and how GPUs are read.
+        adopts: give servers whose keeper died a new one, on sight.
     """
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, adopts: bool = False) -> None:
         self._context = context
         self._observer = Observer(context.places, context.reader)
+        self._budgets = Budgets(context.places, context.settings)
+        self._attendant = Attendant(context.places) if adopts else None
 
     @property
     def grace_s(self) -> float:
@@ -31,19 +40,27 @@ class LocalCore:
 
     def snapshot(self) -> Snapshot:
         """Look at the machine now."""
-        return self._observer.observe()
+        snapshot = self._observer.observe()
+        if self._attendant is not None:
+            self._attendant.attend(f"{one.name}/{one.launch}" for one in snapshot.instances if one.is_unattended)
+        return snapshot
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""
         found = load_presets(self._context.places)
         return found.presets, found.problems
 
+    def plan(self, about: LaunchRequest | LaunchedServer, gpus: GpuReading) -> MemoryBudget:
+        """The memory budget of a launch; what was planned a moment ago isn't planned again."""
+        if isinstance(about, LaunchedServer):
+            return self._budgets.plan_launch(f"{about.name}/{about.launch}", gpus, about.pids)
+        return self._budgets.plan_spec(self._spec(about), gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
+
     def launch(self, request: LaunchRequest) -> str:
         """Start a server and return `NAME/LAUNCH`."""
         context = self._context
-        spec = spec_from_preset(find_preset(context.places, request.preset))
-        spec = spec.changed(name=request.name, gpus=request.gpus, port=request.port)
-        return Launcher(context.places, context.settings, context.reader).launch(spec)
+        # Forced: the form has shown the plan, and the person said yes to it.
+        return Launcher(context.places, context.settings, context.reader).launch(self._spec(request), force=True)
 
     def stop(self, name: str, *, kill: bool) -> StopOutcome:
         """Stop a server and wait until it is gone and its memory is back."""
@@ -58,6 +75,10 @@ class LocalCore:
             memory_after_bytes=_bytes(report.memory_after_gib),
             seconds=report.seconds,
         )
+
+    def _spec(self, request: LaunchRequest) -> LaunchSpec:
+        spec = spec_from_preset(find_preset(self._context.places, request.preset))
+        return spec.changed(name=request.name, gpus=request.gpus, port=request.port)
 
     def close(self) -> None:
         """Let go of the GPU driver; servers go on running."""

@@ -15,7 +15,7 @@ from tui.keeper.states import State
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
 from tui.launch.start import Launcher
 from tui.observe import Instance
-from tui.presets import find_preset
+from tui.presets import find_preset, group_presets
 from tui.units import format_duration
 
 _LOOK_STEP_S = 0.25
@@ -26,10 +26,12 @@ _NEW_LINE, _SAME_LINE = "\n", "\r\x1b[K"
 def launch(options: argparse.Namespace) -> ExitCode:
     """Launch a server; with `--wait`, wait until it is ready or has failed."""
     context = open_context(options)
+    if options.group is not None:
+        return launch_group(context, options)
     spec = _spec(context, options)
-    address = Launcher(context.places, context.settings, context.reader).launch(spec)
+    address = Launcher(context.places, context.settings, context.reader, say).launch(spec, force=options.force)
     print(address, flush=True)
-    return _wait(context, address, options.timeout) if options.wait else ExitCode.DONE
+    return wait_until_ready(context, address, options.timeout) if options.wait else ExitCode.DONE
 
 
 def _spec(context: Context, options: argparse.Namespace) -> LaunchSpec:
@@ -45,7 +47,28 @@ def _spec(context: Context, options: argparse.Namespace) -> LaunchSpec:
     return spec.changed(name=options.name, gpus=options.on, port=options.port, words=options.passed_on)
 
 
-def _wait(context: Context, address: str, timeout_s: float | None) -> ExitCode:
+def launch_group(context: Context, options: argparse.Namespace) -> ExitCode:
+    """Launch the presets of a group in order, each when the one before is ready; end at the first that isn't.
+
+    SGLang sizes its pool from what is free when it starts, so the order of servers that share a GPU matters.
+    """
+    if any(given is not None for given in (options.preset, options.model, options.name, options.on, options.port)):
+        raise UsageError("--group goes without a preset, --model, --name, --on and --port", "its presets say all that")
+    presets = group_presets(context.places, options.group)
+    launcher = Launcher(context.places, context.settings, context.reader, say)
+    for count, preset in enumerate(presets):
+        spec = spec_from_preset(preset).changed(words=options.passed_on)
+        address = launcher.launch(spec, force=options.force)
+        print(address, flush=True)
+        status = wait_until_ready(context, address, options.timeout)
+        if status is not ExitCode.DONE:
+            left = ", ".join(other.name for other in presets[count + 1 :])
+            say(f"{f'not launched: {left}; ' if left else ''}`sgltui stop --group {options.group}` stops the others")
+            return status
+    return ExitCode.DONE
+
+
+def wait_until_ready(context: Context, address: str, timeout_s: float | None) -> ExitCode:
     """Tell each stage on stderr until the launch is ready (0) or isn't going to be (1)."""
     observer = context.observer
     deadline = None if timeout_s is None else time.monotonic() + timeout_s

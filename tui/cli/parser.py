@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,12 +29,12 @@ class _Parser(argparse.ArgumentParser):
             own, passed_on = words[:at], tuple(words[at + 1 :])
         options = super().parse_args(own, namespace)
         if passed_on and not hasattr(options, _PASSED_ON):
-            self.error("only `launch` takes flags behind `--`")
+            self.error("only `plan` and `launch` take flags behind `--`")
         if passed_on is not None and hasattr(options, _PASSED_ON):
             setattr(options, _PASSED_ON, passed_on)
         if getattr(options, "read_only", False) and getattr(options, "changes", False):
             self.error("--read-only: nothing is changed")
-        if getattr(options, "timeout", None) is not None and not options.wait:
+        if getattr(options, "timeout", None) is not None and not options.wait and options.group is None:
             self.error("--timeout goes with --wait")
         return options
 
@@ -46,11 +47,16 @@ def build_parser() -> argparse.ArgumentParser:
     parser.set_defaults(run="tui.cli.ui:ui")
     # Only the top parser splits at `--`; with prog given, argparse needn't render a usage text to find it.
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser, prog="sgltui")
+    _add_plan(commands)
     _add_launch(commands)
     _add_ps(commands)
     _add_gpus(commands)
     _add_logs(commands)
+    _add_explain(commands)
     _add_stop(commands)
+    _add_adopt(commands)
+    _add_history(commands)
+    _add_doctor(commands)
     _add_preset(commands)
     _add_ui(commands)
     return parser
@@ -65,17 +71,41 @@ def _add(commands: _Commands, name: str, run: str, text: str) -> argparse.Argume
     return command
 
 
+def _add_plan(commands: _Commands) -> None:
+    plan = _add(commands, "plan", "tui.cli.plan:plan", "show what a launch would do with the GPUs' memory")
+    plan.add_argument("preset", nargs="?", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
+    plan.add_argument("--model", metavar="PATH_OR_ID", help="plan for this model; with a preset, in its place")
+    plan.add_argument("--config", metavar="CONFIG.json", help="only the model's config is at hand")
+    plan.add_argument("--on", metavar="0,1", help="this machine's GPUs by index or uuid (default: the freest)")
+    plan.add_argument("--gpu", metavar="NAME:TOTAL_MIB[:FREE_MIB]", help="plan for such GPUs, here or not")
+    plan.add_argument("--gpus", type=_positive, metavar="N", help="with --gpu: so many (default: what is needed)")
+    plan.add_argument("--sglang", metavar="VERSION", help="the release (default: the one that would be launched)")
+    for option, what in (
+        ("--avail-before", "free memory before the weights"),
+        ("--weights", "what the weights took"),
+        ("--draft-weights", "what the draft model took"),
+    ):
+        plan.add_argument(option, type=_gib, metavar="GIB", help=f"{what}, measured; replaces the plan's figure")
+    plan.add_argument("--compare", metavar="NAME[/LAUNCH]", help="beside what the log of that launch says")
+    plan.add_argument("--json", action="store_true", help="for scripts")
+    _add_presets_option(plan)
+    plan.usage = "sgltui plan [options] (PRESET | --model PATH_OR_ID | --config CONFIG.json) [-- SGLANG_FLAGS...]"
+    plan.set_defaults(**{_PASSED_ON: ()})
+
+
 def _add_launch(commands: _Commands) -> None:
     launch = _add(commands, "launch", "tui.cli.launch:launch", "launch a server and leave it running")
     launch.add_argument("preset", nargs="?", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
     launch.add_argument("--model", metavar="PATH_OR_ID", help="launch this model without a preset")
+    launch.add_argument("--group", metavar="GROUP", help="the presets of a group in order, each when the last is ready")
     launch.add_argument("--name", help="its name here (default: the preset's, or the model's)")
     launch.add_argument("--on", metavar="0,1", help="GPUs by index or uuid (default: the preset's, else the freest)")
     launch.add_argument("--port", type=_port, help="default: the preset's, else the first free one from 30000 on")
+    launch.add_argument("--force", action="store_true", help="also when it doesn't fit (status 3 otherwise)")
     launch.add_argument("--wait", action="store_true", help="until it is ready; status 1 and the cause if it fails")
     launch.add_argument("--timeout", type=_seconds, metavar="S", help="with --wait: give up waiting after S seconds")
     _add_presets_option(launch)
-    launch.usage = "sgltui launch [options] (PRESET | --model PATH_OR_ID) [-- SGLANG_FLAGS...]"
+    launch.usage = "sgltui launch [options] (PRESET | --model PATH_OR_ID | --group GROUP) [-- SGLANG_FLAGS...]"
     launch.set_defaults(**{_PASSED_ON: ()}, changes=True)
 
 
@@ -100,9 +130,23 @@ def _add_logs(commands: _Commands) -> None:
     logs.add_argument("--grep", metavar="RE", help="only lines that this regular expression matches")
 
 
+def _add_explain(commands: _Commands) -> None:
+    explain = _add(commands, "explain", "tui.cli.explain:explain", "say why a launch failed, from its log")
+    explain.add_argument("target", metavar="NAME[/LAUNCH] | LOGFILE", help="a launch, or any log of SGLang")
+    explain.add_argument("--sglang", metavar="VERSION", help="the release that wrote it (default: as recorded)")
+    explain.add_argument("--exit", type=int, metavar="CODE", help="how it ended: a status, or minus a signal")
+    explain.add_argument("--at", metavar="TIME", help="the moment of looking, for a server that says nothing")
+    how = explain.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="for scripts")
+    how.add_argument("--report", action="store_true", help="as Markdown for a bug tracker, without secrets")
+
+
 def _add_stop(commands: _Commands) -> None:
     stop = _add(commands, "stop", "tui.cli.stop:stop", "stop servers and wait until their memory is back")
-    stop.add_argument("names", nargs="+", metavar="NAME", help="as `sgltui ps` lists them")
+    stop.add_argument("names", nargs="*", metavar="NAME", help="as `sgltui ps` lists them")
+    stop.add_argument("--group", metavar="GROUP", help="the servers of a group, the last one first")
+    stop.add_argument("--pid", type=_pid, help="a left-over SGLang server of yours that sgltui didn't start")
+    stop.add_argument("--yes", action="store_true", help="with --pid: don't ask")
     stop.add_argument(
         "--grace",
         type=_seconds,
@@ -112,6 +156,23 @@ def _add_stop(commands: _Commands) -> None:
     stop.add_argument("--kill", action="store_true", help="kill at once; running requests are lost")
     stop.add_argument("--json", action="store_true", help="for scripts")
     stop.set_defaults(changes=True)
+
+
+def _add_adopt(commands: _Commands) -> None:
+    adopt = _add(commands, "adopt", "tui.cli.adopt:adopt", "give servers whose keeper died a new one")
+    adopt.add_argument("names", nargs="*", metavar="NAME", help="as `sgltui ps` lists them (default: all of them)")
+    adopt.set_defaults(changes=True)
+
+
+def _add_history(commands: _Commands) -> None:
+    history = _add(commands, "history", "tui.cli.history:history", "list the attempts at a server and how they ended")
+    history.add_argument("name", metavar="NAME", help="a server's name")
+    history.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _add_doctor(commands: _Commands) -> None:
+    doctor = _add(commands, "doctor", "tui.cli.doctor:doctor", "show what works on this machine, and what to do if not")
+    doctor.add_argument("--json", action="store_true", help="for scripts")
 
 
 def _add_preset(commands: _Commands) -> None:
@@ -164,6 +225,28 @@ def _seconds(text: str) -> float:
     if not 0 <= seconds < float("inf"):
         raise argparse.ArgumentTypeError(f"{text!r} isn't a duration; give seconds, like 30 or 0.5")
     return seconds
+
+
+def _positive(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} isn't a number of GPUs")
+
+
+def _gib(text: str) -> float:
+    try:
+        size = float(text)
+    except ValueError:
+        size = float("nan")
+    if not math.isfinite(size):
+        raise argparse.ArgumentTypeError(f"{text!r} isn't a size; give GiB, like 94.3")
+    return size
+
+
+def _pid(text: str) -> int:
+    if text.isdecimal() and int(text) > 1:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} isn't a process id")
 
 
 def _count(text: str) -> int:

@@ -13,6 +13,7 @@ from tui.budget.types import Basis, BudgetItem, Card, FlagChange, Measured, Memo
 from tui.cli.context import Context, open_context, print_json, print_table
 from tui.cli.say import say
 from tui.errors import ExitCode, RefusedError, UsageError
+from tui.launch.measured import fill, recall
 from tui.launch.planning import (
     Described,
     cards_of,
@@ -43,18 +44,30 @@ _EXIT = {
 def plan(options: argparse.Namespace) -> ExitCode:
     """Print the budget; the status tells the verdict."""
     context = open_context(options)
-    spec = _spec(context, options)
-    release, doubt = _release(context, options, spec)
-    cards, smallest = _cards(context, options, spec, release)
-    measured = Measured(options.avail_before, options.weights, options.draft_weights)
-    budget = plan_launch(spec, release, cards, smallest, measured=measured, hub=context.places.hub)
-    if doubt:
-        budget = replace(budget, warnings=(doubt, *budget.warnings))
+    if options.compare is not None:
+        # Only now: what reads logs takes as long to import as the rest.
+        from tui.cli.compare import compare_launch  # noqa: PLC0415 - see above
+
+        return _EXIT[compare_launch(context, options, lambda: make_budget(context, options)).verdict]
+    budget = make_budget(context, options)
     if options.json:
         print_json(to_json(budget))
     else:
         show(budget)
     return _EXIT[budget.verdict]
+
+
+def make_budget(context: Context, options: argparse.Namespace) -> MemoryBudget:
+    """The plan of what was typed; weights that an earlier launch measured are taken for measured."""
+    spec = _spec(context, options)
+    release, doubt = _release(context, options, spec)
+    cards, smallest = _cards(context, options, spec, release)
+    given = Measured(options.avail_before, options.weights, options.draft_weights)
+    measured, note = fill(given, recall(context.places, spec, release, cards))
+    budget = plan_launch(spec, release, cards, smallest, measured=measured, hub=context.places.hub)
+    warnings = (doubt,) if doubt else ()
+    notes = (note,) if note else ()
+    return replace(budget, warnings=(*warnings, *budget.warnings), notes=(*budget.notes, *notes))
 
 
 def _spec(context: Context, options: argparse.Namespace) -> LaunchSpec:

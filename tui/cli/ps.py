@@ -60,6 +60,7 @@ def as_contract(instance: Instance) -> dict[str, Any]:
         "port": instance.port,
         "uptime_s": None if instance.uptime_s is None else round(instance.uptime_s, 1),
         "memory_gib": None if instance.memory_bytes is None else to_gib(instance.memory_bytes),
+        "memory_by_difference": instance.memory_by_difference,
         "preset": instance.preset,
         "cause": instance.cause,
         "requests": {"running": None, "queued": None},
@@ -69,7 +70,7 @@ def as_contract(instance: Instance) -> dict[str, Any]:
 
 def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
     indices = {gpu.uuid: str(gpu.index) for gpu in gpus.gpus}
-    notes = [] if instance.attended or not instance.members else ["its keeper died; `sgltui stop` still works"]
+    notes = [] if instance.attended or not instance.members else ["its keeper died; `sgltui adopt` gives it a new one"]
     if not instance.local:
         notes.append("on another machine")
     if instance.phase is not None:
@@ -82,7 +83,7 @@ def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
         ",".join(indices.get(uuid, "?") for uuid in instance.gpus) or "-",
         str(instance.port or "-"),
         str(instance.pid or "-"),
-        format_gib(instance.memory_bytes),
+        f"{'~' if instance.memory_by_difference else ''}{format_gib(instance.memory_bytes)}",
         format_duration(instance.uptime_s),
         "; ".join(notes),
     )

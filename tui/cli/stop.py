@@ -9,14 +9,19 @@ from collections.abc import Sequence
 
 import msgspec
 
-from tui.cli.context import open_context, print_json
+from tui.cli.context import Context, open_context, print_json
 from tui.cli.say import say
-from tui.errors import ExitCode, SgltuiError
+from tui.cli.stop_pid import stop_pid
+from tui.cli.stop_words import describe, is_clean
+from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.keeper.stop import StopRequest
+from tui.launch.guard import group_members
+from tui.launch.nodes import is_follower
 from tui.launch.records import StopRecord
 from tui.launch.stop import stop_launch
 from tui.observe import Observer
 from tui.paths import Places
+from tui.settings import Settings
 from tui.units import format_duration
 
 _LOOK_STEP_S = 1.0
@@ -28,14 +33,13 @@ def stop(options: argparse.Namespace) -> ExitCode:
     Status 5 when a process survived or memory didn't come back; the error's own when one couldn't be stopped at all.
     """
     context = open_context(options)
-    settings = context.settings
-    request = StopRequest(
-        grace_s=settings.grace_s if options.grace is None else options.grace,
-        release_wait_s=settings.release_wait_s,
-        kill=options.kill,
-    )
-    stops = [_Stop(context.places, name, request) for name in dict.fromkeys(options.names)]
-    _wait(stops, context.observer)
+    request = read_request(options, context.settings)
+    if options.pid is not None:
+        return stop_pid(context, options, request)
+    stops = []
+    for together in _in_turn(context, options):
+        stops += (batch := [_Stop(context.places, name, request) for name in together])
+        _wait_or_cut_short(batch, context, request)
     reports = {one.name: one.report for one in stops if one.report is not None}
     if options.json:
         print_json({"results": [{"name": name, **msgspec.to_builtins(report)} for name, report in reports.items()]})
@@ -47,8 +51,29 @@ def stop(options: argparse.Namespace) -> ExitCode:
         say(str(error))
     if errors:
         return max(error.exit_code for error in errors)
-    clean = all(not report.survivors and report.released is not False for report in reports.values())
-    return ExitCode.DONE if clean else ExitCode.NOT_CLEAN
+    return ExitCode.DONE if all(map(is_clean, reports.values())) else ExitCode.NOT_CLEAN
+
+
+def _in_turn(context: Context, options: argparse.Namespace) -> list[list[str]]:
+    """Names that are stopped at the same time; a group one by one, and node 0 of a server before its other nodes."""
+    if options.group is not None:
+        if options.names:
+            raise UsageError("give either names or --group", "stop them one after the other")
+        return [[name] for name in group_members(context.places, options.group)]
+    if not options.names:
+        raise UsageError("nothing to stop", "name servers as `sgltui ps` lists them, or give --group or --pid")
+    names = list(dict.fromkeys(options.names))
+    followers = [name for name in names if is_follower(context.places, name)]
+    return [batch for batch in ([name for name in names if name not in followers], followers) if batch]
+
+
+def read_request(options: argparse.Namespace, settings: Settings) -> StopRequest:
+    """How to stop, as asked, else as set."""
+    return StopRequest(
+        grace_s=settings.grace_s if options.grace is None else options.grace,
+        release_wait_s=settings.release_wait_s,
+        kill=options.kill,
+    )
 
 
 class _Stop(threading.Thread):
@@ -58,6 +83,8 @@ class _Stop(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.report: StopRecord | None = None
         self.error: SgltuiError | None = None
+        # Not `is_alive`: until Python 3.13 an interrupted `join` takes a thread for ended that goes on.
+        self.over = threading.Event()
         self._places = places
         self._request = request
         self.start()
@@ -70,16 +97,32 @@ class _Stop(threading.Thread):
             self.error = error
         except OSError as error:
             self.error = SgltuiError(f"{self.name} can't be stopped: {error}", "see `sgltui ps`")
+        finally:
+            self.over.set()
+
+
+def _wait_or_cut_short(stops: Sequence[_Stop], context: Context, request: StopRequest) -> None:
+    """Until all are over. Ctrl-c asks whether to kill what is left, and the second one returns at once."""
+    try:
+        _wait(stops, context.observer)
+    except KeyboardInterrupt:
+        waiting = [one.name for one in stops if not one.over.is_set()]
+        if not sys.stdin.isatty() or not waiting:
+            raise
+        print(f"\r\x1b[KKill {', '.join(waiting)} now? Running requests are lost. [y/N] ", end="", file=sys.stderr)
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+            raise
+        hurried = StopRequest(request.grace_s, request.release_wait_s, kill=True)
+        _wait([*stops, *(_Stop(context.places, name, hurried) for name in waiting)], context.observer)
 
 
 def _wait(stops: Sequence[_Stop], observer: Observer) -> None:
     """Until all are over; on a terminal, tell what each is waiting for."""
     for one in stops:
-        one.join(_LOOK_STEP_S)
-        while one.is_alive():
+        while not one.over.wait(_LOOK_STEP_S):
             if sys.stderr.isatty():
-                _tell(observer, [other.name for other in stops if other.is_alive()])
-            one.join(_LOOK_STEP_S)
+                _tell(observer, [other.name for other in stops if not other.over.is_set()])
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr)
 
@@ -91,30 +134,3 @@ def _tell(observer: Observer, names: Sequence[str]) -> None:
         if one.name in names and one.phase is not None
     ]
     print(f"\r\x1b[K{', '.join(words)[:100]}", end="", file=sys.stderr, flush=True)
-
-
-def describe(name: str, report: StopRecord) -> str:
-    """What became of it, in a line: `qwen: 4 processes ended in 3.1 s; 71.8 GiB of GPU memory came back`."""
-    count = len(report.stopped)
-    words = [f"{name}: {count} process{'' if count == 1 else 'es'} ended in {report.seconds:g} s"]
-    if report.killed:
-        words.append(f"{len(report.killed)} had to be killed")
-    words.append(_memory(report))
-    if report.survivors:
-        words.append(f"STILL RUNNING: pid {', '.join(map(str, report.survivors))}")
-    if not report.port_free:
-        words.append("its port is still listened on")
-    if report.shm_left:
-        words.append(f"left in shared memory: {', '.join(report.shm_left)}")
-    return "; ".join(filter(None, words))
-
-
-def _memory(report: StopRecord) -> str:
-    before, after = report.memory_before_gib, report.memory_after_gib
-    if report.released is None:
-        return "whether its GPU memory came back can't be told here"
-    if before is None or after is None:
-        return ""  # it had no GPU
-    if report.released:
-        return f"{before:.1f} GiB of GPU memory came back" if before else ""
-    return f"{after:.1f} of {before:.1f} GiB of GPU memory did NOT come back: see `sgltui gpus`"

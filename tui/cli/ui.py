@@ -24,7 +24,8 @@ def ui(options: argparse.Namespace) -> ExitCode:
     from tui.cli.core import LocalCore  # noqa: PLC0415 - needs the types of tui.app
 
     ascii_only = getattr(options, "ascii", False) or context.settings.ascii
-    status = run(LocalCore(context), read_only=getattr(options, "read_only", False), ascii_only=ascii_only)
+    read_only = getattr(options, "read_only", False)
+    status = run(LocalCore(context, adopts=not read_only), read_only=read_only, ascii_only=ascii_only)
     return ExitCode(status)
 
 

@@ -1,8 +1,11 @@
-"""Where the files of one launch are."""
+"""Where the files of one launch are, and what is beside them."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+CURRENT = "current"  # in the folder of a name: a link to its newest launch
+LAUNCH_LOCK = ".launch.lock"  # in the folder of all names: held while a launch is recorded and handed over
 
 
 class LaunchFiles:

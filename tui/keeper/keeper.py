@@ -1,4 +1,4 @@
-"""The keeper's life: start the server, watch it until it ends or is to be stopped, write how it ended."""
+"""The keeper's life: start the server or take it over, watch it until it ends or is to be stopped, write how."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from tui.keeper import ending, readiness, requests
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
+from tui.keeper.oom import find_counter
 from tui.keeper.progress import LoadWatch
 from tui.keeper.records import LaunchRecords, utc_now
-from tui.keeper.run import Run, Target, describe_exit
+from tui.keeper.run import Run, Target, describe_exit, recorded_server
 from tui.keeper.spawn import Spawned, create_log, spawn
 from tui.keeper.states import State
+from tui.keeper.steps import step
 from tui.keeper.stop import StopRequest
 
 _STARTING_STEP_S = 0.25  # each look reads the machine's table of sockets, which can be long
@@ -47,7 +49,7 @@ class Order:
 
 
 class Keeper:
-    """Attends one launch from its first process to its last.
+    """Attends one launch to its last process.
 
     Args:
         wakeup: a descriptor that becomes readable when a child exits.
@@ -64,34 +66,52 @@ class Keeper:
     def attend(self) -> None:
         """The whole life. Returns when the launch is over and recorded."""
         run = self._start()
-        if run is None:
-            return
+        if run is not None:
+            self._watch(run)
+
+    def take_over(self) -> None:
+        """Go on where a dead keeper left off. Returns when the launch is over and recorded."""
+        records = self._records
+        run = Run(records, self._target, recorded_server(records), is_parent=False)
+        if ending.is_unfinished(run):
+            ending.finish(run, self._asked)
+        else:
+            self._watch(run)
+
+    def _watch(self, run: Run) -> None:
         load = LoadWatch(self._records.files.log)
         while not run.server_is_gone():
             self._look(run, load)
             asked = self._asked()
             if asked is not None:
+                step("keeper-asked")
                 ending.stop(run, asked, self._asked)
                 return
-            self._sleep(_READY_STEP_S if self._records.state is State.READY else _STARTING_STEP_S)
+            self._sleep(run, _READY_STEP_S if self._records.state is State.READY else _STARTING_STEP_S)
+        step("keeper-sees-end")
         ending.end_by_itself(run, self._asked)
 
     def _start(self) -> Run | None:
         records, target = self._records, self._target
+        step("keeper-attends")
         reading = read_within(_MEMORY_LIMIT_S, target.simulated) if target.gpus else None
-        records.note(gpu_used_at_start=reading.used_bytes if reading else None)
+        counter = find_counter()
+        records.note(gpu_used_at_start=reading.used_bytes if reading else None, oom_counter=counter and vars(counter))
         log = create_log(records.files.log)
         spawned = spawn(self._order.argv, self._order.environment, self._order.cwd, log)
         os.close(log)
+        step("keeper-spawned")
         server = _identity_of_child(spawned.pid)
         fields = {"server": server.as_json(), "members": [server.as_json()], "started_at": utc_now()}
         records.move(State.STARTING, **fields)
+        step("keeper-recorded")
         failure = self._let_go(spawned)
         if failure is not None:
             os.waitpid(spawned.pid, 0)
             cause = f"couldn't start {self._order.argv[0]}: {failure}"
-            records.end(State.FAILED, cause=cause, **describe_exit(None))
+            records.end(State.FAILED, cause=cause, unstarted=True, **describe_exit(None))
             return None
+        step("keeper-started")
         return Run(records, target, server, is_parent=True)
 
     def _let_go(self, spawned: Spawned) -> str | None:
@@ -111,12 +131,14 @@ class Keeper:
         self._walk(run, _STARTING_WALK_S)
         if state is State.STARTING and load.is_loading():
             self._records.move(State.LOADING)
+            step("keeper-loading")
         if state is State.LOADING:
             self._sample(run, _LOADING_SAMPLE_S)
         if self._is_ready(run):
             self._walk(run, 0)
             self._sample(run, 0)
             self._records.move(State.READY, ready_at=utc_now())
+            step("keeper-ready")
 
     def _is_ready(self, run: Run) -> bool:
         host, port, order = self._target.host, self._target.port, self._order
@@ -140,9 +162,10 @@ class Keeper:
     def _asked(self) -> StopRequest | None:
         return requests.take(self._records.files.requests)
 
-    def _sleep(self, seconds: float) -> None:
-        ready, _, _ = select.select([self._wakeup], [], [], seconds)
-        if ready:
+    def _sleep(self, run: Run, seconds: float) -> None:
+        """Until something happens: a child exits, or a server that isn't our child."""
+        ready, _, _ = select.select([self._wakeup, *run.end_notices()], [], [], seconds)
+        if self._wakeup in ready:
             os.read(self._wakeup, 4096)
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import pwd
+import stat
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tui.keeper.identity import PROC
@@ -15,16 +17,13 @@ _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 def children(pid: int) -> Iterator[int]:
     """Direct children of every thread of `pid`: constant cost, however many processes the machine runs."""
+    folder = f"/proc/{pid}/task"
     try:
-        tasks = os.listdir(PROC / str(pid) / "task")
+        tasks = os.listdir(folder)
     except _GONE:
         return
     for task in tasks:
-        try:
-            text = (PROC / str(pid) / "task" / task / "children").read_text()
-        except _GONE:
-            continue
-        yield from map(int, text.split())
+        yield from map(int, (_read(f"{folder}/{task}/children") or b"").split())
 
 
 def all_pids() -> Iterator[int]:
@@ -35,30 +34,86 @@ def all_pids() -> Iterator[int]:
 def owner(pid: int) -> int | None:
     """Uid of the process, or None when it is gone."""
     try:
-        return (PROC / str(pid)).stat().st_uid
+        return os.stat(f"/proc/{pid}").st_uid
     except _GONE:
         return None
+
+
+def user(pid: int) -> str | None:
+    """The name of its owner, or the number of one without a name; None when it is gone."""
+    uid = owner(pid)
+    if uid is None:
+        return None
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
+
+
+def open_files(pid: int) -> list[str]:
+    """What it has open, by path; sockets and pipes have none."""
+    folder = PROC / str(pid) / "fd"
+    found: list[str] = []
+    try:
+        names = os.listdir(folder)
+    except _GONE:
+        return found
+    for name in names:
+        try:
+            target = os.readlink(folder / name)
+        except _GONE:
+            continue
+        if target.startswith("/"):
+            found.append(target)
+    return found
+
+
+def command_line(pid: int) -> list[str]:
+    """Its argument vector; empty for a zombie and for one that is gone."""
+    try:
+        block = (PROC / str(pid) / "cmdline").read_bytes()
+    except _GONE:
+        return []
+    return [word.decode(errors="surrogateescape") for word in block.rstrip(b"\0").split(b"\0")] if block else []
+
+
+def name(pid: int) -> str:
+    """The name that the kernel keeps of it, at most 15 bytes; empty when it is gone."""
+    try:
+        return (PROC / str(pid) / "comm").read_text(errors="replace").rstrip("\n")
+    except _GONE:
+        return ""
+
+
+def outputs(pid: int) -> set[tuple[int, int]]:
+    """(device, inode) of the regular files on its stdout and stderr."""
+    found = set()
+    for number in ("1", "2"):
+        try:
+            status = (PROC / str(pid) / "fd" / number).stat()
+        except _GONE:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            found.add((status.st_dev, status.st_ino))
+    return found
 
 
 def writes_to(pid: int, inode: tuple[int, int]) -> bool:
     """Its stdout or stderr is the file with this (device, inode)."""
     for number in ("1", "2"):
         try:
-            stat = (PROC / str(pid) / "fd" / number).stat()
+            status = os.stat(f"/proc/{pid}/fd/{number}")
         except _GONE:
             continue
-        if (stat.st_dev, stat.st_ino) == inode:
+        if (status.st_dev, status.st_ino) == inode:
             return True
     return False
 
 
 def has_environment(pid: int, assignment: str) -> bool:
     """`NAME=value` stands in the environment it was started with."""
-    try:
-        block = (PROC / str(pid) / "environ").read_bytes()
-    except _GONE:
-        return False
-    return assignment.encode() in block.split(b"\0")
+    block, wanted = _read(f"/proc/{pid}/environ") or b"", assignment.encode()
+    return wanted in block and wanted in block.split(b"\0")
 
 
 def sockets(pid: int) -> set[int]:
@@ -94,16 +149,30 @@ def listening(port: int) -> set[int]:
     return found
 
 
-def shared_memory(pid: int) -> set[Path]:
-    """Files in /dev/shm that it maps, by the names they have there now.
+def shared_memory(pids: Iterable[int]) -> set[Path]:
+    """Files in /dev/shm that one of them maps, by the names they have there now.
 
     Told by inode: a semaphore is made under one name and linked to another, so its map shows one that was deleted.
     """
     try:
-        lines = (PROC / str(pid) / "maps").read_text(errors="replace").splitlines()
         with os.scandir(_SHARED_MEMORY) as entries:
             names = {entry.inode(): Path(entry.path) for entry in entries}
     except _GONE:
         return set()
-    mapped = {int(line.split(maxsplit=5)[4]) for line in lines if f"{_SHARED_MEMORY}/" in line}
+    mapped = {inode for pid in pids for inode in _mapped_inodes(pid)}
     return {names[inode] for inode in mapped if inode in names}
+
+
+def _mapped_inodes(pid: int) -> set[int]:
+    text = _read(f"/proc/{pid}/maps") or b""
+    marked = b"%s/" % os.fsencode(_SHARED_MEMORY)
+    return {int(line.split(maxsplit=5)[4]) for line in text.splitlines() if marked in line} if marked in text else set()
+
+
+def _read(path: str) -> bytes | None:
+    """A file of /proc, or None when it is gone or not for us. Not through Path, which costs more than the read."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.read()
+    except _GONE:
+        return None

@@ -14,6 +14,7 @@ from typing import Any
 from tui.atomic import write_atomic
 from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State, check_transition
+from tui.keeper.steps import step
 
 SCHEMA = 1
 _NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -50,6 +51,14 @@ def try_lock(path: Path) -> int | None:
     return fd
 
 
+def is_locked(path: Path) -> bool:
+    """Somebody acts for the launch just now."""
+    fd = try_lock(path)
+    if fd is not None:
+        os.close(fd)
+    return fd is None
+
+
 class LaunchRecords:
     """The one writer of a launch's state; used by the keeper, or under the lock by who stands in for it.
 
@@ -61,6 +70,7 @@ class LaunchRecords:
         self.files = files
         self._fields: dict[str, Any] = {"schema": SCHEMA, "state": State.PENDING.value}
         self._unsaved = False
+        self._written: tuple[int, int] | None = None  # inode and size of `state.json` as we left it
         self._unsaved_events: list[bytes] = []
         if files.state.exists():
             self._fields = json.loads(files.state.read_bytes())
@@ -99,9 +109,10 @@ class LaunchRecords:
             while self._unsaved_events:  # first, so that who sees a state also finds how it came
                 self._append(self._unsaved_events[0])
                 del self._unsaved_events[0]
-            if self._unsaved:
+            if self._unsaved or self._was_damaged():
                 write_atomic(self.files.state, _encode(self._fields))
                 self._unsaved = False
+                self._written = _inode_and_size(self.files.state)
         except OSError as error:
             if error.errno not in _NO_SPACE:
                 raise
@@ -112,6 +123,7 @@ class LaunchRecords:
         """Write how it ended, then the last state: a reader that sees an ended state finds `exit.json`."""
         check_transition(self.state, state)
         self._write_exit({"schema": SCHEMA, "state": state.value, "at": utc_now(), **fields})
+        step("keeper-ended")
         self.move(state)
         while not self.flush():
             time.sleep(_RETRY_S)
@@ -121,6 +133,10 @@ class LaunchRecords:
         document = {**json.loads(self.files.exit.read_bytes()), **fields}
         self._write_exit(document)
         return document
+
+    def _was_damaged(self) -> bool:
+        """Somebody has cut, replaced or removed what we wrote: a hand, a broken disk."""
+        return self._written is not None and _inode_and_size(self.files.state) != self._written
 
     def _write_exit(self, document: dict[str, Any]) -> None:
         """Insist: there is nothing else to do any more, and an end that isn't on record is lost."""
@@ -136,6 +152,14 @@ class LaunchRecords:
         fd = os.open(self.files.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "ab") as file:
             file.write(line)
+
+
+def _inode_and_size(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_ino, status.st_size
 
 
 def _encode(value: dict[str, Any]) -> bytes:

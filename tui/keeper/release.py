@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
+from tui.keeper import procfs
 from tui.keeper.gpu_memory import GpuMemoryReading
 
 _GIB = 1 << 30
@@ -40,6 +42,17 @@ class Release:
         # A killed process that left the list while its memory is still taken shows as memory without an owner.
         # Other processes may grow and shrink meanwhile.
         return all(_unowned(after, gpu) <= _unowned(self.before, gpu) + _TOLERANCE_BYTES for gpu in self.gpus)
+
+    def holders(self, after: GpuMemoryReading) -> dict[int | None, int]:
+        """Bytes on the launch's GPUs by members that still hold some, and (None) what has lost its owner."""
+        held = {
+            pid: sum(by_gpu.get(gpu, 0) for gpu in self.gpus)
+            for pid, by_gpu in after.by_process.items()
+            if pid in self.members
+        }
+        lost = sum(self._held(after, gpu) for gpu in self.gpus if gpu in after.used_bytes) - sum(held.values())
+        found: dict[int | None, int] = {pid: size_bytes for pid, size_bytes in held.items() if size_bytes}
+        return {**found, None: lost} if lost > 0 else found
 
     def may_still_come(self, after: GpuMemoryReading | None) -> bool:
         """Looking again may tell more: not all is back, and there is a way to see it coming."""
@@ -79,6 +92,20 @@ class Release:
         if known and all(after.used_bytes.get(gpu, 0) <= self.baseline[gpu] + _TOLERANCE_BYTES for gpu in self.gpus):
             return True
         return None
+
+
+def describe_holders(release: Release, after: GpuMemoryReading | None) -> list[dict[str, Any]]:
+    """`pid`, `user`, `command` and `gib` of who still holds memory of the launch; nulls for memory without an owner."""
+    holders = release.holders(after) if after is not None else {}
+    return [
+        {
+            "pid": pid,
+            "user": None if pid is None else procfs.user(pid),
+            "command": None if pid is None else " ".join(procfs.command_line(pid)).strip() or procfs.name(pid) or None,
+            "gib": round(size_bytes / _GIB, 2),
+        }
+        for pid, size_bytes in holders.items()
+    ]
 
 
 def _unowned(reading: GpuMemoryReading, gpu: str) -> int:

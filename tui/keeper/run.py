@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Any
 from tui.keeper.gpu_memory import GpuMemoryReading, read_within
 from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
+from tui.keeper.oom import killed_by_kernel, read_counter
 from tui.keeper.records import LaunchRecords
+from tui.keeper.verdict import signal_name
 
 _STEP_S = 0.02
 
@@ -55,6 +56,7 @@ class Run:
 
     Attributes:
         exit_status: raw wait status of the server once reaped; None before, and always for a stand-in.
+        reaped: how many children, adopted ones too, have been collected.
     """
 
     def __init__(
@@ -64,7 +66,9 @@ class Run:
         self.target = target
         self.server = server
         self.exit_status: int | None = None
+        self.reaped = 0
         self._is_parent = is_parent
+        self._end_notice = _open_pidfd(server) if server is not None and not is_parent else None
         self._last_held: GpuMemoryReading | None = None
         recorded = records.read().get("members", [])
         self.members = Members(
@@ -84,6 +88,7 @@ class Run:
                 return
             if pid == 0:
                 return
+            self.reaped += 1
             if self.server is not None and pid == self.server.pid:
                 self.exit_status = status
 
@@ -94,6 +99,10 @@ class Run:
             # Its status can be had a moment later than /proc shows its end.
             return self.exit_status is not None
         return self.server is None or not self.server.is_alive()
+
+    def end_notices(self) -> list[int]:
+        """Descriptors that become readable when a server that isn't our child ends; a child's end is signalled."""
+        return [] if self._end_notice is None else [self._end_notice]
 
     def wait_for_status(self, limit_s: float) -> None:
         """Until the server's status can be had, if it is ours to have; a process in a hung driver may never give it."""
@@ -109,6 +118,15 @@ class Run:
         """Used bytes by GPU before the server was started."""
         recorded: dict[str, int] = self.records.read().get("gpu_used_at_start") or {}
         return recorded
+
+    def oom_victim(self) -> int | None:
+        """The member that the kernel killed for want of memory; 0 when only its cgroup's counter tells of one."""
+        if self.server is None:
+            return None
+        named = killed_by_kernel(self.members.ever, self.server)
+        before = self.records.read().get("oom_counter")
+        now = read_counter(before["path"]) if before else None
+        return 0 if named is None and before and now and now.kills > before["kills"] else named
 
     def sample_memory(self, limit_s: float) -> None:
         """Remember what the members hold now, for when they have died without warning; record their peak."""
@@ -134,7 +152,13 @@ class Run:
 def describe_exit(status: int | None) -> dict[str, Any]:
     """`returncode` as Python counts it (negative: the signal) and the signal's name; nulls when nobody saw it."""
     code = None if status is None else os.waitstatus_to_exitcode(status)
-    return {"returncode": code, "signal": _signal_name(-code) if code is not None and code < 0 else None}
+    return {"returncode": code, "signal": signal_name(-code) if code is not None and code < 0 else None}
+
+
+def recorded_server(records: LaunchRecords) -> ProcessIdentity | None:
+    """The main process that an earlier keeper wrote down."""
+    recorded = records.read().get("server")
+    return None if recorded is None else identity_from_json(recorded)
 
 
 def own_identity() -> dict[str, Any]:
@@ -145,11 +169,16 @@ def own_identity() -> dict[str, Any]:
     return identity.as_json()
 
 
-def _signal_name(number: int) -> str:
+def _open_pidfd(process: ProcessIdentity) -> int | None:
+    """A descriptor of this very process, or None when it is gone."""
     try:
-        return signal.Signals(number).name
-    except ValueError:  # real-time signals have no names of their own
-        return f"signal {number}"
+        fd = os.pidfd_open(process.pid)
+    except ProcessLookupError:
+        return None
+    if process.is_alive():
+        return fd
+    os.close(fd)
+    return None
 
 
 def _inode(path: Path) -> tuple[int, int] | None:

@@ -14,9 +14,9 @@ class State(str, Enum):
     READY = "ready"  # proved: alive, our port, answers
     STOPPING = "stopping"  # asked to stop; members or memory are still there
     STOPPED = "stopped"  # ended because it was asked to
-    EXITED = "exited"  # ended by itself after it had been ready, with status 0
-    FAILED = "failed"  # ended by itself before it was ready, or with an error
-    LOST = "lost"  # gone, and nobody was there to see how
+    EXITED = "exited"  # ended without being asked by us, and without an error: by itself, or by somebody's signal
+    FAILED = "failed"  # ended with an error: before it was ready, or of one at run time
+    LOST = "lost"  # gone, and nobody could see how
 
     def __str__(self) -> str:
         """The word itself, also under Python 3.11 and later."""

@@ -6,16 +6,17 @@ import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from tui.keeper import procfs
+from tui.keeper import locks, procfs
+from tui.keeper.evidence import DrainWatch
 from tui.keeper.gpu_memory import GpuMemoryReading
 from tui.keeper.identity import ProcessIdentity, send_signal
 from tui.keeper.readiness import owns_port
 from tui.keeper.records import utc_now
-from tui.keeper.release import Release
+from tui.keeper.release import Release, describe_holders
 from tui.keeper.run import Run
+from tui.keeper.steps import step
 
 _STEP_S = 0.05
 _WALK_STEP_S = 1.0
@@ -23,6 +24,9 @@ _RELEASE_STEP_S = 0.5
 # After the main process is gone its children get this long to notice it (PDEATHSIG, broken pipes).
 _ORPHAN_PATIENCE_S = 2.0
 _KILL_LIMIT_S = 10.0
+_ROUND_S = 1.0
+_KILL_STEP_S = 0.005
+_QUIET_LOOKS = 2
 # A driver that doesn't answer must not keep a server alive: then nobody can tell what it held.
 _BEFORE_LIMIT_S = 3.0
 _AFTER_LIMIT_S = 10.0
@@ -83,50 +87,75 @@ class Stopper:
         run.members.scan()
         members = self._living()
         before = run.read_held(_BEFORE_LIMIT_S)
-        shm: set[Path] = set().union(*(procfs.shared_memory(member.pid) for member in members))
+        shm = procfs.shared_memory(member.pid for member in members)
+        build_locks = locks.held(members) | locks.named(run.records.files.log)
         had_port = owns_port(members, port)
         self._drain()
         survivors = self._kill_all()
         release = Release(run.target.gpus, before, run.baseline(), run.members.ever)
         after = self._watch(release, survivors, had_port=had_port)
+        released = False if survivors and run.target.gpus else release.check(after)
         return {
             "stopped": sorted(self._ended - set(survivors)),
             "survivors": survivors,
             "killed": sorted(self._killed),
             "memory_before_gib": release.held_gib(before),
             "memory_after_gib": release.held_gib(after),
-            "released": False if survivors and run.target.gpus else release.check(after),
+            "released": released,
             "seconds": round(time.monotonic() - self._started, 1),
             "port_free": not had_port or not procfs.listening(port),
             "shm_left": sorted(str(path) for path in shm if path.exists()),
+            "locks_left": locks.stale(build_locks),
+            "holders": [] if released is not False else describe_holders(release, after),
         }
 
     def _drain(self) -> None:
         """TERM to the main process, and time for SGLang to finish its requests."""
         server = self.run.server
+        watch = DrainWatch(self.run.records.files.log)  # before the signal: what it makes SGLang say is news
         if server is None or self._request.kill or not _signal(server, signal.SIGTERM):
             return
         self._tell("draining")
-        self._wait(lambda: self._request.kill or self.run.server_is_gone(), lambda: self._request.grace_s)
+        step("keeper-drains")
+
+        def is_over() -> bool:
+            self._tell_remaining(watch.remaining())
+            return self._request.kill or self.run.server_is_gone()
+
+        self._wait(is_over, lambda: self._request.grace_s)
 
     def _kill_all(self) -> list[int]:
         """KILL members until a look at the whole machine finds none; pids that survive even that."""
         if not self._request.kill:
             self._wait(lambda: self._request.kill or not self._living(), lambda: _ORPHAN_PATIENCE_S)
+        step("keeper-kills")
         deadline = time.monotonic() + _KILL_LIMIT_S
-        while True:
+        living = self._living()  # the known ones first: a look at the whole machine takes its time
+        quiet_looks = 0
+        while quiet_looks < _QUIET_LOOKS and time.monotonic() < deadline:
+            if living:
+                self._kill(living)
+                self._tell("killing")
+            reaped = self.run.reaped
             self.run.members.scan()
             living = self._living()
-            if not living or time.monotonic() > deadline:
-                return [member.pid for member in living]
-            self._tell("killing")
+            # One that forks and ends while we look is missed by that look; but its end is noticed.
+            quiet_looks = quiet_looks + 1 if not living and self.run.reaped == reaped else 0
+        return [member.pid for member in living]
+
+    def _kill(self, living: list[ProcessIdentity]) -> None:
+        """KILL them, and at once what they fork meanwhile, for a second at most."""
+        deadline = time.monotonic() + _ROUND_S
+        while living and time.monotonic() < deadline:
             self._killed.update(member.pid for member in living if _signal(member, signal.SIGKILL))
-            self._wait(lambda: not self._living(), lambda: 1.0)
+            time.sleep(_KILL_STEP_S)
+            living = self._living()
 
     def _watch(self, release: Release, survivors: list[int], *, had_port: bool) -> GpuMemoryReading | None:
         """Look at the GPUs and the port until all is back, or time is up; the last reading."""
         started = time.monotonic()
         self._tell("waiting for its memory")
+        step("keeper-watches")
         while True:
             after = self.run.read_memory(_AFTER_LIMIT_S)
             port_held = had_port and bool(procfs.listening(self.run.target.port))
@@ -156,6 +185,11 @@ class Stopper:
 
     def _hurry(self) -> None:
         self._request = self._request.hurried(self._further())
+
+    def _tell_remaining(self, count: int | None) -> None:
+        """Add how much there is left to drain; the phase goes on."""
+        if count:
+            self.run.records.note(phase=f"draining, {count} request{'' if count == 1 else 's'} left,")
 
     def _tell(self, phase: str) -> None:
         """Say on record what the stop is waiting for."""

@@ -11,27 +11,30 @@ import msgspec
 
 from tui.atomic import point_symlink, write_atomic
 from tui.errors import RefusedError
-from tui.keeper.files import LaunchFiles
+from tui.keeper.files import CURRENT, LAUNCH_LOCK, LaunchFiles
 from tui.keeper.records import lock_within
-from tui.launch.records import CURRENT, LaunchRecord, Recorded, list_launches, read_launch
+from tui.launch.records import LaunchRecord, Recorded, list_launches, read_launch
 from tui.paths import Places
 
 _LOCK_LIMIT_S = 30.0  # a launch holds it until its keeper has taken over, a second at most
 
 
 @contextmanager
-def launching(places: Places) -> Iterator[None]:
+def launching(places: Places) -> Iterator[int]:
     """One launch at a time is checked, recorded and handed over: two can't choose the same name, port or GPUs.
+
+    The kernel lets go of the lock when its holder dies. Its descriptor is given, so that a keeper that is just taking
+    over holds it too until it is on record: who has the lock knows that nobody is in the middle of a launch.
 
     Raises:
         RefusedError: another one holds the lock for too long.
     """
-    lock = places.instances / ".launch.lock"
+    lock = places.instances / LAUNCH_LOCK
     fd = lock_within(_LOCK_LIMIT_S, lock)
     if fd is None:
         raise RefusedError(f"another launch holds {lock} and doesn't go on", "see what it waits for, then try again")
     try:
-        yield
+        yield fd
     finally:
         os.close(fd)
 

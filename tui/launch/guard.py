@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from tui.errors import RefusedError
+from tui.errors import RefusedError, UsageError
 from tui.gpu import GpuReading, GpuSnapshot
 from tui.launch.records import Recorded, RecordError, list_names, read_newest
 from tui.paths import Places
@@ -21,11 +21,13 @@ _MIN_FREE_BYTES = 64 * MIB
 def check_name(places: Places, name: str) -> None:
     """The name isn't taken by a launch that is still alive, here or on another host that shares this home.
 
+    Asked under the lock of `launching`.
+
     Raises:
         RefusedError: it is.
     """
     newest = read_newest(places, name)
-    if newest is None:
+    if newest is None or _was_given_up(newest):
         return
     if not newest.is_local and not newest.is_over:
         raise RefusedError(
@@ -39,6 +41,11 @@ def check_name(places: Places, name: str) -> None:
             else f"processes of {newest.address} still run",
             f"`sgltui stop {name}` first, or give this one another --name",
         )
+
+
+def _was_given_up(recorded: Recorded) -> bool:
+    """Its launcher died before a keeper had it: who asks holds the lock that a launch in progress would hold."""
+    return recorded.is_local and recorded.state.keeper is None and not recorded.is_over
 
 
 def check_model(model: str) -> None:
@@ -104,9 +111,21 @@ def running(places: Places) -> list[Recorded]:
     for name in list_names(places):
         with suppress(RecordError):
             newest = read_newest(places, name)
-            if newest is not None and newest.is_in_the_way:
+            if newest is not None and newest.is_in_the_way and not _was_given_up(newest):
                 found.append(newest)
     return found
+
+
+def group_members(places: Places, group: str) -> list[str]:
+    """Names of the running servers of a group, in the order in which they are stopped: the last one first.
+
+    Raises:
+        UsageError: there is none.
+    """
+    members = [launch.launch for launch in running(places) if launch.launch.group == group]
+    if not members:
+        raise UsageError(f"no server of a group {group!r} is running", "see `sgltui ps`")
+    return [launch.name for launch in sorted(members, key=lambda one: (one.order, one.created_at), reverse=True)]
 
 
 def check_space(folder: Path) -> None:

@@ -202,7 +202,8 @@ def _card(gpu: GpuSnapshot, own: Collection[int], names: Mapping[int, str]) -> C
         index=gpu.index,
         name=gpu.name,
         total_mib=None if memory is None else memory.total_bytes // MIB,
-        reserved_bytes=None if memory is None else memory.reserved_bytes,
+        # Memory info v1 counts what the driver keeps as used.
+        reserved_bytes=None if memory is None else memory.reserved_bytes or 0,
         used_bytes=held_by_others(gpu, own),
         capability=gpu.capability or capability_of(gpu.name),
         holders=tuple(dict.fromkeys(_holder(process, names) for process in gpu.processes if process.pid not in own)),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tui.errors import RefusedError, UsageError
 from tui.keeper.readiness import reachable
+from tui.launch.port_owner import describe_port_owner
 from tui.launch.records import Recorded
 
 _PORT_LIMIT = 65535
@@ -43,7 +44,7 @@ def choose_port(ours: Sequence[Recorded], host: str, wanted: int | None, first: 
     owners = {launch.launch.port: launch for launch in ours}
     if wanted is None:
         for port in range(first, _PORT_LIMIT + 1):
-            promise = _promise(port) if port not in owners and _can_bind(host, port) else None
+            promise = promise_port(port) if port not in owners and _can_bind(host, port) else None
             if promise is not None:
                 return promise
         raise RefusedError(f"no free port from {first} on", "give one with --port")
@@ -57,10 +58,10 @@ def choose_port(ours: Sequence[Recorded], host: str, wanted: int | None, first: 
         )
     if not _can_bind(host, wanted):
         raise RefusedError(
-            f"port {wanted} on {host} is taken by another program",
-            f"see who with `ss -ltnp 'sport = :{wanted}'`, or give another --port",
+            f"port {wanted} on {host} is taken by {describe_port_owner(wanted)}",
+            "end that, or give another --port",
         )
-    promise = _promise(wanted)
+    promise = promise_port(wanted)
     if promise is None:
         raise RefusedError(
             f"port {wanted} is promised to a server of another user or state folder, which is still loading",
@@ -69,7 +70,8 @@ def choose_port(ours: Sequence[Recorded], host: str, wanted: int | None, first: 
     return promise
 
 
-def _promise(port: int) -> Promise | None:
+def promise_port(port: int) -> Promise | None:
+    """Promise it, whoever listens there; None when it is promised already."""
     holder = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         holder.bind(f"\0sgltui/port/{port}")

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 import msgspec
 
 from tui.errors import UsageError
-from tui.keeper.files import LaunchFiles
+from tui.keeper.files import CURRENT, LaunchFiles
 from tui.keeper.identity import ProcessIdentity, boot_id, this_machine
+from tui.keeper.records import SCHEMA
 from tui.keeper.states import ENDED, State
 from tui.paths import Places
 
@@ -20,7 +21,6 @@ Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
 _HAND_OVER_LIMIT = timedelta(seconds=30)  # the launcher itself gives up after 20
 
-CURRENT = "current"
 LAUNCH_NAME = re.compile(r"\d{8}T\d{6}Z-\d{4,}")
 
 
@@ -52,6 +52,13 @@ class GivenGpu(msgspec.Struct, frozen=True):
     name: str
 
 
+class RestartRecord(msgspec.Struct, frozen=True):
+    """A failed server is launched again, `limit` times at most; the pause doubles each time."""
+
+    limit: int
+    backoff_s: float
+
+
 class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`launch.json`: what was asked. Secrets stand in it as `***`."""
 
@@ -71,6 +78,10 @@ class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     python: str | None = None
     sglang_version: str | None = None
     simulated: str | None = None
+    restart: RestartRecord | None = None
+    attempt: int = 1
+    group: str | None = None
+    order: int = 0
     schema: int = 1
 
 
@@ -84,8 +95,18 @@ class StateRecord(msgspec.Struct, frozen=True, kw_only=True):
     keeper: ProcessIdentity | None = None
     server: ProcessIdentity | None = None
     members: list[ProcessIdentity] = []
+    gpu_used_at_start: dict[str, int] | None = None  # bytes by uuid
     phase: str | None = None
     phase_since: Moment | None = None
+
+
+class HolderRecord(msgspec.Struct, frozen=True):
+    """Who still holds GPU memory of a stopped launch; only the amount is known of memory that has lost its owner."""
+
+    pid: int | None
+    user: str | None
+    command: str | None
+    gib: float
 
 
 class StopRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +116,8 @@ class StopRecord(msgspec.Struct, frozen=True, kw_only=True):
         killed: those that had to be killed (0.5.11 also kills itself at the end of an orderly stop: not meant here).
         memory_before_gib, memory_after_gib: what the launch held on its GPUs, and what of it isn't back.
         released: None where nobody can tell.
+        locks_left: locks of kernel builds that a killed process left; the next start may wait for them for ever.
+        holders: who still holds memory, where it didn't come back.
     """
 
     stopped: tuple[int, ...]
@@ -106,10 +129,29 @@ class StopRecord(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     port_free: bool
     shm_left: tuple[str, ...]
+    locks_left: tuple[str, ...] = ()
+    holders: tuple[HolderRecord, ...] = ()
+
+
+class CrashedRecord(msgspec.Struct, frozen=True):
+    """A process of the server that its main process found dead."""
+
+    name: str
+    pid: int
+    returncode: int
 
 
 class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """`exit.json`: how it ended."""
+    """`exit.json`: how it ended.
+
+    Attributes:
+        cause: why, where the keeper itself knows it.
+        unstarted: the server's process never ran.
+        killed_by: "itself" after a child's death, "kernel" for want of memory, or "somebody".
+        crashed: the child whose death it died of.
+        explanation: the same in words; what the log says of the reason comes before it.
+        restart: whether it is launched again, in words, where its preset asks for that.
+    """
 
     state: State
     at: Moment
@@ -118,6 +160,11 @@ class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
     returncode: int | None = None
     signal: str | None = None
     cause: str | None = None
+    unstarted: bool = False
+    killed_by: Literal["itself", "kernel", "somebody"] | None = None
+    crashed: CrashedRecord | None = None
+    explanation: str | None = None
+    restart: str | None = None
     stop: StopRecord | None = None
 
 
@@ -173,7 +220,7 @@ class Recorded(msgspec.Struct, frozen=True):
             return self.state.state
         server = self.state.server
         if server is None:
-            return State.PENDING if self._is_fresh() else State.LOST
+            return State.PENDING if self.state.keeper is None and self._is_fresh() else State.LOST
         return self.state.state if server.is_alive() else State.LOST
 
     def living_members(self) -> tuple[ProcessIdentity, ...]:
@@ -249,6 +296,10 @@ class RecordError(UsageError):
     """A record that can't be read."""
 
 
+class _Versioned(msgspec.Struct):
+    schema: int = 1
+
+
 def _entries(directory: Path) -> list[Path]:
     """What is in a folder, sorted; nothing when there is no folder.
 
@@ -275,6 +326,8 @@ def _decode(path: Path, kind: type[_T]) -> _T | None:
     except OSError as error:
         raise _unreadable(path, error) from error
     try:
+        if msgspec.json.decode(data, type=_Versioned).schema > SCHEMA:
+            raise RecordError(f"{path} was written by a newer sgltui", "update this one, or leave it alone")
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, msgspec.ValidationError) as error:
         raise RecordError(f"{path} isn't a record of ours: {error}", "move its directory aside") from error

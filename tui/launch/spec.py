@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from tui.errors import UsageError
-from tui.presets import Engine, Preset
+from tui.launch.records import RestartRecord
+from tui.presets import Engine, LaunchDefaults, Preset
 from tui.sglang.references import FlagValue, Reference
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -25,6 +26,8 @@ class LaunchSpec:
         host, port: where it shall listen; None leaves it to `flags`, `words` or the default.
         gpus: indices or uuids; None lets the launch choose.
         preset: the name of the preset it came from.
+        restart: None: a failed server stays down.
+        group, order: servers of one group are started in order, and stopped in reverse.
     """
 
     name: str
@@ -37,6 +40,9 @@ class LaunchSpec:
     port: int | None = None
     gpus: tuple[int | str, ...] | None = None
     preset: str | None = None
+    restart: RestartRecord | None = None
+    group: str | None = None
+    order: int = 0
 
     def __post_init__(self) -> None:
         """Refuse a name that couldn't be a folder.
@@ -80,7 +86,16 @@ def spec_from_preset(preset: Preset) -> LaunchSpec:
         port=preset.launch.port,
         gpus=preset.launch.gpus,
         preset=preset.name,
+        restart=_restart(preset.launch),
+        group=preset.launch.group,
+        order=preset.launch.order,
     )
+
+
+def _restart(defaults: LaunchDefaults) -> RestartRecord | None:
+    if defaults.restart == "no":
+        return None
+    return RestartRecord(defaults.restart_limit, defaults.restart_backoff_s)
 
 
 def spec_from_model(model: str) -> LaunchSpec:

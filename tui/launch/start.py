@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tui.errors import RefusedError, SgltuiError
+from tui.errors import RefusedError
 from tui.gpu import GpuReader, GpuReading, GpuSnapshot
-from tui.keeper.files import LaunchFiles
-from tui.keeper.members import MARK_VARIABLE
-from tui.keeper.records import LaunchRecords, try_lock
-from tui.keeper.states import State
+from tui.keeper.steps import step
 from tui.launch import guard
 from tui.launch.directory import create_launch, launching, next_launch
+from tui.launch.fit import Warn, check_fit
+from tui.launch.keeping import hand_over
 from tui.launch.ports import Promise, choose_port
+from tui.launch.prune import prune
 from tui.launch.records import GivenGpu, LaunchRecord, Machine, Recorded
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
@@ -31,8 +28,6 @@ from tui.sglang.references import HIDDEN, ResolvedValue, Secret, resolve_environ
 from tui.sglang.words import Words, nearest_inventory
 
 DEFAULT_HOST = "127.0.0.1"  # SGLang's own default, 0.5.6 to 0.5.23
-_PACKAGE_PARENT = Path(__file__).parents[2]
-_HAND_OVER_LIMIT_S = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +56,21 @@ class Launcher:
         places: where records go.
         settings: the user's defaults.
         reader: the machine's GPUs.
+        warn: is told what a person should know, and what doesn't stop a launch.
     """
 
-    def __init__(self, places: Places, settings: Settings, reader: GpuReader) -> None:
+    def __init__(self, places: Places, settings: Settings, reader: GpuReader, warn: Warn = lambda _: None) -> None:
         self._places = places
         self._settings = settings
         self._reader = reader
+        self._warn = warn
 
-    def launch(self, spec: LaunchSpec) -> str:
+    def launch(self, spec: LaunchSpec, *, force: bool = False) -> str:
         """Start a server and return its address `NAME/LAUNCH`; its keeper has it from here on.
+
+        Args:
+            spec: what to launch.
+            force: also when it doesn't fit.
 
         Raises:
             SgltuiError: refused; nothing was started.
@@ -78,25 +79,32 @@ class Launcher:
         request = self._read(spec)
         guard.check_model(request.model)
         reading = self._reader.read()  # before the lock: a driver may take its time
-        with launching(self._places):
+        with launching(self._places) as lock:
             guard.check_name(self._places, spec.name)
             ours = guard.running(self._places)
             promise = choose_port(ours, request.host, request.port, self._settings.port)
             try:
-                return self._start(request, reading, ours, promise)
+                gpus = self._choose_gpus(request, reading, ours)
+                version, hub = request.interpreter.sglang_version, self._places.hub
+                check_fit(spec, version, gpus, reading, self._warn, force=force, hub=hub)
+                return self._start(request, gpus, promise, lock)
             finally:
                 promise.close()
 
-    def _start(self, request: _Request, reading: GpuReading, ours: Sequence[Recorded], promise: Promise) -> str:
-        command = request.command(promise.port)
-        words = Words(command.argv, request.interpreter.sglang_version)
+    def _choose_gpus(self, request: _Request, reading: GpuReading, ours: Sequence[Recorded]) -> tuple[GpuSnapshot, ...]:
+        words = Words(request.command(0).argv, request.interpreter.sglang_version)
         promised = {gpu.uuid for launch in ours for gpu in launch.launch.gpus}
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-        gpus = guard.choose_gpus(reading, request.spec.gpus, words.gpu_count(), visible=visible, promised=promised)
+        return guard.choose_gpus(reading, request.spec.gpus, words.gpu_count(), visible=visible, promised=promised)
+
+    def _start(self, request: _Request, gpus: tuple[GpuSnapshot, ...], promise: Promise, lock: int) -> str:
+        command = request.command(promise.port)
         record = self._record(request, command, gpus, promise.port)
         files = create_launch(self._places, record)
+        step("launcher-recorded")
         environment = {**os.environ, **request.environment, **_gpu_environment(gpus)}
-        hand_over(files, command, record, environment, promise)
+        hand_over(files, command, record, environment, promise, lock=lock)
+        prune(self._places, record.name, self._settings.keep_launches)
         return f"{record.name}/{record.launch}"
 
     def _read(self, spec: LaunchSpec) -> _Request:
@@ -134,6 +142,9 @@ class Launcher:
             python=str(request.interpreter.python),
             sglang_version=request.interpreter.sglang_version,
             simulated=str(simulated.resolve()) if simulated is not None else None,
+            restart=request.spec.restart,
+            group=request.spec.group,
+            order=request.spec.order,
         )
 
 
@@ -159,64 +170,3 @@ def _gpu_environment(gpus: tuple[GpuSnapshot, ...]) -> dict[str, str]:
         "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
         "CUDA_VISIBLE_DEVICES": ",".join(str(gpu.index) for gpu in gpus),
     }
-
-
-def hand_over(
-    files: LaunchFiles,
-    command: Command,
-    record: LaunchRecord,
-    environment: Mapping[str, str],
-    promise: Promise,
-) -> None:
-    """Start a keeper for a recorded launch and wait until it has detached itself.
-
-    Raises:
-        SgltuiError: it didn't start; the launch is recorded as failed.
-    """
-    words = Words(command.argv, record.sglang_version)
-    order = {
-        "argv": command.argv,
-        "environment": {**environment, MARK_VARIABLE: record.mark},
-        "cwd": record.cwd,
-        "api_key": words.get("--api-key"),
-        "tls": words.has("--ssl-certfile"),
-    }
-    try:
-        done = subprocess.run(
-            # Neither a module in the current folder nor the user's PYTHONPATH may stand in for one of ours.
-            [sys.executable, "-P", "-m", "tui.keeper", str(files.directory.absolute()), str(promise.fileno())],
-            cwd="/",
-            pass_fds=(promise.fileno(),),
-            input=json.dumps(order).encode(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": str(_PACKAGE_PARENT)},
-            start_new_session=True,
-            timeout=_HAND_OVER_LIMIT_S,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _not_kept(files, str(error)) from error
-    if done.returncode != 0:
-        raise _not_kept(files, _last_line(done.stderr) or _last_line(_read(files.keeper_log)) or "no reason given")
-
-
-def _not_kept(files: LaunchFiles, why: str) -> SgltuiError:
-    """Record that nothing was started, unless a keeper has the launch after all."""
-    lock = try_lock(files.lock)
-    if lock is not None:
-        LaunchRecords(files).end(State.FAILED, cause=f"its keeper didn't start: {why}")
-        os.close(lock)
-    return SgltuiError(f"the keeper of {files.directory} didn't start: {why}", "see `sgltui ps`")
-
-
-def _last_line(output: bytes) -> str:
-    lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError:  # it never came so far
-        return b""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tui.presets.decode import load_preset
 from tui.presets.dump import dump_preset
-from tui.presets.library import PresetProblem, Presets, find_preset, load_presets
+from tui.presets.library import PresetProblem, Presets, find_preset, group_presets, load_presets
 from tui.presets.preset import Engine, Evidence, LaunchDefaults, Preset
 from tui.sglang.references import FlagValue, Reference
 
@@ -19,6 +19,7 @@ __all__ = [
     "Reference",
     "dump_preset",
     "find_preset",
+    "group_presets",
     "load_preset",
     "load_presets",
 ]

@@ -64,6 +64,20 @@ def find_preset(places: Places, name_or_path: str) -> Preset:
     return load_preset(files[name_or_path])
 
 
+def group_presets(places: Places, group: str) -> tuple[Preset, ...]:
+    """The presets of a group, in the order in which they start.
+
+    Raises:
+        UsageError: there is no such group; or a file that can't be read may be one of it.
+    """
+    found = load_presets(places)
+    members = [preset for preset in found.presets if preset.launch.group == group]
+    if not members:
+        known = sorted({preset.launch.group for preset in found.presets if preset.launch.group is not None})
+        raise UsageError(f"no preset is in a group {group!r}", did_you_mean(group, known, "groups"))
+    return tuple(sorted(members, key=lambda preset: (preset.launch.order, preset.name)))
+
+
 def _find_files(places: Places) -> tuple[dict[str, Path], list[PresetProblem]]:
     """The file behind each name, and folders that can't be read."""
     files: dict[str, Path] = {}

@@ -58,12 +58,22 @@ class LaunchDefaults(_Table, frozen=True, kw_only=True):
         gpus: indices or uuids; None: chosen at launch.
         port, host: where it listens; None: the settings' first free port, SGLang's own default host.
         name: of the server; None: the preset's.
+        restart: whether a server that fails is launched again; not where it must fail again.
+        restart_limit: how often.
+        restart_backoff_s: the pause before the first restart in seconds; it doubles each time, up to 5 minutes.
+        group: servers that are launched and stopped together.
+        order: in their group: lower numbers start first, each waits until the one before is ready.
     """
 
     gpus: Gpus | None = None
     port: Port | None = None
     host: Host | None = None
     name: Name | None = None
+    restart: Annotated[Literal["no", "on-failure"], Meta(description='"no" or "on-failure"')] = "no"
+    restart_limit: Annotated[int, Meta(ge=1, le=1000, description="a number of restarts, from 1 on")] = 3
+    restart_backoff_s: Annotated[float, Meta(ge=0, le=3600, description="a number of seconds, up to an hour")] = 5.0
+    group: Name | None = None
+    order: Annotated[int, Meta(description="a whole number")] = 0
 
 
 class Evidence(_Table, frozen=True, kw_only=True):
@@ -73,6 +83,7 @@ class Evidence(_Table, frozen=True, kw_only=True):
         status: `verified` on the hardware that is named, or only `computed`.
         note: in a person's words.
         gpu, sglang, date: on what, with which release, when.
+        launch: `NAME/LAUNCH` that proved it, whose records are kept.
     """
 
     status: Annotated[Literal["computed", "verified"], Meta(description='"computed" or "verified"')]
@@ -80,6 +91,7 @@ class Evidence(_Table, frozen=True, kw_only=True):
     gpu: Text | None = None
     sglang: Release | None = None
     date: Day | None = None
+    launch: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The dashboard: GPUs and who holds them, servers and how they are, the log of the selected one."""
+"""The dashboard: GPUs and who holds them, servers and how they are, budget and log of the selected one."""
 
 from __future__ import annotations
 
@@ -7,20 +7,22 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widget import Widget
 
+from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_server
 from tui.app.command import Command, Situation
-from tui.app.commands import Kill, ShowLog, Stop, all_bindings
+from tui.app.commands import FocusBudget, FocusLog, Kill, ShowLog, Stop, all_bindings
 from tui.app.glyphs import Glyphs
 from tui.app.holders import assign_letters, lettered_names
-from tui.app.messages import Explained, NoticesRead, StopAsked
+from tui.app.messages import BudgetAsked, Explained, NoticesRead, StopAsked
 from tui.app.notices import Notice, Trouble
 from tui.app.palette import CommandPalette
 from tui.app.screens.help import HelpScreen
+from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.footer_bar import FooterBar
 from tui.app.widgets.gpu_panel import GpuPanel
 from tui.app.widgets.instance_rows import with_stopping
@@ -34,6 +36,10 @@ from tui.observe import BrokenRecord, Instance, Snapshot
 
 _LOG_PERIOD_S, _LOG_PERIOD_SSH_S = 0.25, 0.5
 _LEAST_COLUMNS, _LEAST_LINES = 60, 16
+_LINES_FOR_BOTH = 30  # with fewer, budget and log take turns in one place
+
+_PANELS = ("gpus", "servers", "budget", "log")  # in the order of Tab
+_TAKING_TURNS = ("budget", "log")
 
 # What each move is called by the widgets that know it; the first that the focused one has is taken.
 _MOVES = {
@@ -49,7 +55,10 @@ _MOVES = {
 class Dashboard(Screen[None]):
     """Shows the state that the app binds to it; asks the app for whatever takes time or changes something."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*all_bindings()]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        *all_bindings(),
+        Binding("shift+tab", "next_panel(-1)", "previous panel", show=False),
+    ]
     COMMANDS = {CommandPalette}  # noqa: RUF012 Textual declares the type
     HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 Textual declares the type
         (0, "-tiny"),
@@ -57,15 +66,18 @@ class Dashboard(Screen[None]):
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 Textual declares the type
         (0, "-flat"),
-        (_LEAST_LINES, "-high"),
+        (_LEAST_LINES, "-low"),
+        (_LINES_FOR_BOTH, "-high"),
     ]
 
     snapshot: var[Snapshot | None] = var(None, init=False)
     trouble: var[Trouble | None] = var(None, init=False)
+    budget: var[BudgetAnswer | None] = var(None, init=False)
     notices: var[tuple[Notice, ...]] = var((), init=False)
     stopping: var[frozenset[str]] = var(frozenset[str](), init=False)
     wanted: var[str | None] = var(None, init=False, always_update=True)
     zoomed: var[str | None] = var(None, init=False)
+    in_front: var[str] = var("budget", init=False)
 
     def __init__(self, where: str, glyphs: Glyphs, *, read_only: bool) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
@@ -74,6 +86,7 @@ class Dashboard(Screen[None]):
         self._read_only = read_only
         self._letters: dict[str, str] = {}
         self._is_covered = False
+        self._asked: BudgetQuestion | None = None
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -81,6 +94,7 @@ class Dashboard(Screen[None]):
         yield TextLine(id="trouble")
         yield GpuPanel(self._glyphs, id="gpus", classes="panel")
         yield ServersPanel(self._glyphs, read_only=self._read_only, id="servers", classes="panel")
+        yield BudgetPanel(self._glyphs, id="budget", classes="panel")
         yield LogPanel(self._glyphs, id="log", classes="panel")
         yield NoticeLines(id="notices")
         yield FooterBar(Situation(self._read_only, None))
@@ -88,10 +102,11 @@ class Dashboard(Screen[None]):
 
     def on_mount(self) -> None:
         """Nothing was read yet; the log follows its file a few times a second."""
+        self.watch_in_front()
         self._show_servers()
         self._table.focus()
         period = _LOG_PERIOD_SSH_S if "SSH_CONNECTION" in os.environ else _LOG_PERIOD_S
-        self.set_interval(period, self.query_one(LogPanel).refresh_lines)
+        self.query_one(LogPanel).watch_file(period)
 
     @property
     def selected(self) -> Instance | None:
@@ -126,6 +141,11 @@ class Dashboard(Screen[None]):
         """Say that the figures are old, and why."""
         self.query_one("#trouble", TextLine).show(trouble_line(self.trouble, self._glyphs))
 
+    def watch_budget(self) -> None:
+        """What a launch takes is known now."""
+        if self.budget is not None:
+            self.query_one(BudgetPanel).answer(self.budget)
+
     def watch_notices(self) -> None:
         """News above the footer."""
         self.query_one(NoticeLines).show_notices(self.notices, self._glyphs)
@@ -147,11 +167,17 @@ class Dashboard(Screen[None]):
             panel.set_class(panel.id == self.zoomed, "-zoomed")
         self._show_selected()
 
+    def watch_in_front(self) -> None:
+        """Which of the two is seen where there is room for one."""
+        for panel in _TAKING_TURNS:
+            self.query_one(f"#{panel}").set_class(panel != self.in_front, "-behind")
+
     def on_resize(self, event: events.Resize) -> None:
         """Below the least size one line says so, instead of rubble."""
         size = f"{event.size.width}x{event.size.height}"
         words = f"{size} is too small: sgltui needs {_LEAST_COLUMNS}x{_LEAST_LINES}"
         self.query_one("#too-small", TextLine).show(Content(words))
+        self._show_selected()
 
     @on(InstanceTable.Picked)
     def _picked(self) -> None:
@@ -178,7 +204,7 @@ class Dashboard(Screen[None]):
             self.post_message(Explained(why))
         else:
             self.zoomed = "log"
-            self.query_one(LogPanel).log_view.focus()
+            self.action_focus_panel("log")
 
     def action_follow(self) -> None:
         """Follow the log's end, or stay where it is."""
@@ -192,8 +218,18 @@ class Dashboard(Screen[None]):
         """Go to a panel; while zoomed, it takes the place of the other."""
         if self.zoomed is not None:
             self.zoomed = panel
+        if panel in _TAKING_TURNS:
+            self.in_front = panel
+            self._show_selected()
         widget = self.query_one(f"#{panel}")
         (widget if widget.can_focus else widget.query_one("InstanceTable, LogView")).focus()
+
+    def action_next_panel(self, step: int = 1) -> None:
+        """From panel to panel; one that is behind comes to the front, and a zoomed one keeps the keys."""
+        if self.zoomed is None:
+            panels = [one for one in _PANELS if one != "servers" or not self._table.has_class("-empty")]
+            here = self._focused_panel()
+            self.action_focus_panel(panels[(panels.index(here) + step) % len(panels)] if here in panels else panels[0])
 
     async def action_move(self, direction: str) -> None:
         """Move in the focused panel, by what it calls that move."""
@@ -248,11 +284,43 @@ class Dashboard(Screen[None]):
         return next((one for one in broken if one.name == self._table.selected), None)
 
     def _show_selected(self) -> None:
-        self.query_one(LogPanel).show(self.selected, self._words_for_no_log(), zoomed=self.zoomed == "log")
+        self._show_budget()
+        hint = self._how_to_see("budget")
+        self.query_one(LogPanel).show(self.selected, self._words_for_no_log(), zoomed=self.zoomed == "log", hint=hint)
         self.query_one(FooterBar).show_situation(None if self._is_covered else self.situation)
+
+    def _show_budget(self) -> None:
+        panel, one, question = self.query_one(BudgetPanel), self.selected, self._question
+        panel.ask(one.name if one is not None else None, question, self._words_for_no_budget())
+        panel.show_how(whole=self.zoomed == "budget", hint=self._how_to_see("log"))
+        if question is not None and question != self._asked and not self._is_covered:
+            self._asked = question
+            self.post_message(BudgetAsked(question))
+
+    @property
+    def _question(self) -> BudgetQuestion | None:
+        one, snapshot = self.selected, self.snapshot
+        return ask_about_server(one, snapshot) if one is not None and one.local and snapshot is not None else None
+
+    def _how_to_see(self, panel: str) -> str:
+        """The key of the panel that has its place in turn with another, while that one is seen."""
+        if self.zoomed is not None or not _LEAST_LINES <= self.size.height < _LINES_FOR_BOTH:
+            return ""
+        return f"{FocusLog.keys[0]}: log" if panel == "log" else f"{FocusBudget.keys[0]}: budget"
 
     def _words_for_no_log(self) -> str:
         if self.snapshot is None:
             return f"reading{self._glyphs.ellipsis}"
         broken = self._selected_broken
         return "no log" if broken is None else self._glyphs.plain(broken.message)
+
+    def _words_for_no_budget(self) -> str:
+        one = self.selected
+        if self.snapshot is None:
+            return f"reading{self._glyphs.ellipsis}"
+        if one is not None:
+            host = self._glyphs.plain(one.host)
+            return f"It was launched on {host}, and its GPUs can't be seen from here: sgltui tells its budget there."
+        if self._selected_broken is not None:
+            return "Its record can't be read, so nobody can tell what was launched."
+        return "Nothing is selected. The launch form shows what a preset takes before it is launched."

@@ -15,6 +15,7 @@ from tui.app.command import Situation
 from tui.app.commands import COMMANDS
 from tui.app.glyphs import Glyphs
 from tui.app.holders import FOREIGN, RESERVED, UNTOLD
+from tui.app.widgets.budget_parts import KINDS
 from tui.keeper.states import State
 
 
@@ -60,7 +61,13 @@ def help_content(situation: Situation, glyphs: Glyphs) -> Content:
         (RESERVED, "reserved by driver and firmware"),
         (glyphs.free, "free"),
     ]
-    return Content("\n").join([*_block("Keys", keys), *_block("GPU bars", signs), *_block("States", states)])
+    blocks = (("Keys", keys), ("GPU bars", signs), ("Budget bars", _budget_signs(glyphs)), ("States", states))
+    return Content("\n").join(line for title, entries in blocks for line in _block(title, entries))
+
+
+def _budget_signs(glyphs: Glyphs) -> list[tuple[str, str]]:
+    parts = [(kind.sign, kind.help) for kind in KINDS]
+    return [*parts, (glyphs.overflow, "what doesn't fit"), (glyphs.free, "free, or kept out of the pools")]
 
 
 _STATE_HELP = {

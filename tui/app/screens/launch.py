@@ -13,16 +13,19 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message_pump import MessagePump
+from textual.reactive import var
 from textual.screen import ModalScreen
-from textual.widgets import Input, Static
+from textual.widgets import Input, OptionList, Static
 
+from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_request
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
-from tui.app.messages import LaunchWanted
+from tui.app.messages import BudgetAsked, LaunchWanted
 from tui.app.notices import Trouble, trouble_of
 from tui.app.proposals import FieldError
+from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm
-from tui.observe import Instance
+from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
 _KEYS = "Enter: to the form, then launch   Tab: next field   Esc: leave"
@@ -39,9 +42,13 @@ class LaunchScreen(ModalScreen[None]):
         Binding("escape", "leave", "leave", show=False),
     ]
 
+    snapshot: var[Snapshot | None] = var(None, init=False)
+    budget: var[BudgetAnswer | None] = var(None, init=False)
+
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
         self._glyphs = glyphs
+        self._wondered: BudgetQuestion | None = None
         self._is_ready = False
         self._held: deque[events.Key] = deque()
         self._replayed: events.Key | None = None
@@ -66,6 +73,9 @@ class LaunchScreen(ModalScreen[None]):
         await box.mount(LaunchForm(presets, problems, instances, self._glyphs))
         if presets:
             box.border_subtitle = Content(f" {_KEYS} ")
+            box.add_class("-planned")
+            await box.mount(BudgetPanel(self._glyphs, id="budget", classes="panel"))
+            self._plan()
         await self._replay()
         self._is_ready = True
 
@@ -112,6 +122,33 @@ class LaunchScreen(ModalScreen[None]):
             return
         self._is_asked = True
         self.post_message(LaunchWanted(request, self))
+
+    @on(OptionList.OptionHighlighted)
+    @on(Input.Changed, "#field-gpus")
+    def _plan(self) -> None:
+        """Ask what the highlighted preset takes on the chosen GPUs, unless that was asked already."""
+        for panel in self.query(BudgetPanel):
+            wish = self.query_one(LaunchForm).wish()
+            if isinstance(wish, Trouble):
+                panel.ask(None, None, self._glyphs.plain(f"{wish.what}: {wish.hint}"))
+            elif self.snapshot is not None:
+                self._wonder(panel, ask_about_request(wish, self.snapshot), wish.preset)
+
+    def _wonder(self, panel: BudgetPanel, question: BudgetQuestion, preset: str) -> None:
+        panel.ask(preset, question, "")
+        if question != self._wondered:
+            self._wondered = question
+            self.post_message(BudgetAsked(question))
+
+    def watch_snapshot(self) -> None:
+        """Others hold more or less memory now."""
+        self._plan()
+
+    def watch_budget(self) -> None:
+        """A budget is there."""
+        if self.budget is not None:
+            for panel in self.query(BudgetPanel):
+                panel.answer(self.budget)
 
     def _leave_when_over(self) -> None:
         if self._is_over and self.app.screen is self:

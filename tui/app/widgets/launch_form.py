@@ -16,8 +16,9 @@ from textual.widgets.option_list import Option
 
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
+from tui.app.notices import Trouble, trouble_of
 from tui.app.preset_words import preset_facts, preset_prompt, problems_content
-from tui.app.proposals import Fields, propose, read_request
+from tui.app.proposals import FieldError, Fields, propose, read_request
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Instance
 from tui.presets import Preset, PresetProblem
@@ -81,6 +82,14 @@ class LaunchForm(Vertical):
         """
         preset = self._presets[self.query_one(PresetList).highlighted or 0]
         return read_request(preset, Fields(*(self._field(name).value for name in ("name", "port", "gpus"))))
+
+    def wish(self) -> LaunchRequest | Trouble:
+        """What the budget of is asked for: the preset and its GPUs alone; or what is wrong with those."""
+        preset = self._presets[self.query_one(PresetList).highlighted or 0]
+        try:
+            return read_request(preset, Fields("", "", self._field("gpus").value))
+        except FieldError as error:
+            return trouble_of(error)
 
     def go_to(self, field: str) -> None:
         """Put the cursor into a field."""

@@ -1,0 +1,64 @@
+"""What budgets are asked of, and answered with; pure functions from what is seen of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+
+from tui.app.core import LaunchedServer, LaunchRequest
+from tui.app.notices import Trouble
+from tui.budget.types import MemoryBudget
+from tui.gpu import GpuReading, GpuSnapshot
+from tui.gpu.others import held_by_others
+from tui.keeper.states import ALIVE
+from tui.observe import Instance, Snapshot
+from tui.units import MIB
+
+_STEP_BYTES = 64 * MIB  # less than this changes no plan so that anybody would see it
+
+Subject = LaunchedServer | LaunchRequest
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetQuestion:
+    """Whose budget is asked for. Equal questions have the same answer.
+
+    Attributes:
+        about: a launch that was made, or one to be made.
+        occupied: what others hold of each GPU, in steps; and which GPUs running servers have.
+        gpus: the machine as it was seen.
+    """
+
+    about: Subject
+    occupied: tuple[tuple[str, int, bool], ...]
+    gpus: GpuReading = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetAnswer:
+    """The budget, or why there is none."""
+
+    question: BudgetQuestion
+    budget: MemoryBudget | None
+    trouble: Trouble = field(default=Trouble(""))
+
+
+def ask_about_server(instance: Instance, snapshot: Snapshot) -> BudgetQuestion:
+    """The launch of a server, on its GPUs, with its own memory free."""
+    pids = frozenset(member.pid for member in instance.members)
+    gpus = [gpu for gpu in snapshot.gpus.gpus if gpu.uuid in instance.gpus]
+    about = LaunchedServer(instance.name, instance.launch, instance.state, pids)
+    return BudgetQuestion(about, _occupied(gpus, pids, ()), snapshot.gpus)
+
+
+def ask_about_request(request: LaunchRequest, snapshot: Snapshot) -> BudgetQuestion:
+    """A launch that a person thinks of; its name and port change nothing about its memory."""
+    about = LaunchRequest(request.preset, gpus=request.gpus)
+    given = {uuid for one in snapshot.instances if one.local and one.state in ALIVE for uuid in one.gpus}
+    return BudgetQuestion(about, _occupied(snapshot.gpus.gpus, frozenset(), given), snapshot.gpus)
+
+
+def _occupied(
+    gpus: Iterable[GpuSnapshot], own: frozenset[int], given: Collection[str]
+) -> tuple[tuple[str, int, bool], ...]:
+    return tuple((gpu.uuid, round(held_by_others(gpu, own) / _STEP_BYTES), gpu.uuid in given) for gpu in gpus)

@@ -1,0 +1,108 @@
+"""The memory budget of the selected server: what its launch takes, whether that fits, and what would."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+
+from tui.app.budgets import BudgetAnswer, BudgetQuestion
+from tui.app.core import LaunchedServer
+from tui.app.glyphs import Glyphs
+from tui.app.widgets.budget_lines import budget_lines
+from tui.app.widgets.text_line import TextLine
+from tui.app.words import format_indices
+from tui.budget.types import MemoryBudget
+from tui.keeper.states import ALIVE
+
+_FRAME_CELLS = 4  # corners and blanks that a border's title leaves
+_NAME_LEAST = 10
+
+
+class BudgetPanel(VerticalScroll, can_focus=True):
+    """Shows the answer to its question; while there is none, that it is being worked out."""
+
+    def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._glyphs = glyphs
+        self._whose: str | None = None
+        self._question: BudgetQuestion | None = None
+        self._answer: BudgetAnswer | None = None
+        self._absent = ""
+        self._hint = ""
+        self._is_whole = False
+
+    def compose(self) -> ComposeResult:
+        """All of it in one text."""
+        yield TextLine()
+
+    def ask(self, whose: str | None, question: BudgetQuestion | None, absent: str) -> None:
+        """It is about this now: a server's name and what is asked, or words for why nothing is."""
+        if (whose, question, absent) == (self._whose, self._question, self._absent):
+            return
+        if question is None or self._question is None or question.about != self._question.about:
+            self._answer = None
+            self.scroll_home(animate=False)
+        self._whose, self._question, self._absent = whose, question, absent
+        self._draw()
+
+    def answer(self, answer: BudgetAnswer) -> None:
+        """Show it, if it is about what was asked; a little older than the question it may be."""
+        if self._question is not None and answer.question.about == self._question.about:
+            self._answer = answer
+            self._draw()
+
+    def show_how(self, *, whole: bool, hint: str) -> None:
+        """Zoomed, everything is told; the hint, how to see what has its place else, ends the title."""
+        if (whole, hint) != (self._is_whole, self._hint):
+            self._is_whole, self._hint = whole, hint
+            self._draw()
+
+    def on_mount(self) -> None:
+        """Say that there is nothing yet."""
+        self._draw()
+
+    def on_resize(self) -> None:
+        """Another width, other lines."""
+        self._draw()
+
+    def _draw(self) -> None:
+        region = self.scrollable_content_region
+        if region.width:
+            self.query_one(TextLine).show(Content("\n").join(self._lines(region.width, region.height)))
+        self.border_title = Content(self._title())
+
+    def _conditions(self, budget: MemoryBudget) -> str:
+        """What it is planned for; what has ended may find others on its GPUs now."""
+        about = self._question.about if self._question is not None else None
+        is_over = isinstance(about, LaunchedServer) and about.state not in ALIVE
+        when = "launched again now," if is_over else "planned for"
+        return f"{when} SGLang {self._glyphs.plain(budget.release)}{_cards(budget)}"
+
+    def _lines(self, width: int, height: int) -> list[Content]:
+        if self._question is None:
+            return [Content.styled(self._absent, "$quiet")]
+        if self._answer is None:
+            return [Content.styled(f"planning{self._glyphs.ellipsis}", "$quiet")]
+        return budget_lines(self._answer, width, height, self._glyphs, whole=self._is_whole)
+
+    def _title(self) -> str:
+        glyphs = self._glyphs
+        if self._whose is None:
+            return _between_rules(glyphs, " Budget", self._hint)
+        budget = self._answer.budget if self._answer is not None else None
+        rest = _between_rules(glyphs, "", self._conditions(budget) if budget is not None else "", self._hint)
+        start = f" Budget {glyphs.pointer} "
+        room = self.size.width - len(start) - len(rest) - _FRAME_CELLS
+        return start + glyphs.fit(glyphs.plain(self._whose), max(_NAME_LEAST, room)) + rest
+
+
+def _cards(budget: MemoryBudget) -> str:
+    """The GPUs it is planned for."""
+    indices = format_indices(card.index for card in budget.cards)
+    return f" on GPU {indices}" if indices else ""
+
+
+def _between_rules(glyphs: Glyphs, *parts: str) -> str:
+    first, *others = parts
+    return first + "".join(f" {glyphs.rule} {part}" for part in others if part) + " "

@@ -1,0 +1,128 @@
+"""The budget of one GPU as a table: letter, component, GiB, how that is known, and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.cells import cell_len
+from textual.content import Content
+
+from tui.app.glyphs import Glyphs
+from tui.app.widgets.budget_parts import Fill, Part, each_item
+from tui.app.wrapping import cut, wrapped
+from tui.budget.types import Basis, TimelinePoint
+from tui.units import GIB, format_gib
+
+_GAP = "  "
+_REASON_LEAST = 14  # narrower than that a reason says nothing
+_WORTH_SAYING = GIB // 20
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table in words.
+
+    Attributes:
+        style: of its sign.
+        emphasis: of its figure.
+    """
+
+    sign: str
+    style: str
+    name: str
+    gib: str
+    known: str
+    reason: str
+    emphasis: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Widths in cells; no room for reasons: 0."""
+
+    name: int
+    gib: int
+    known: int
+    reason: int
+
+
+def table_lines(fill: Fill, width: int, glyphs: Glyphs, *, title: str, whole: bool = False) -> list[Content]:
+    """Header and rows, no wider than `width` cells; `title` is what the column of components is called.
+
+    `whole`: each item has a line of its own, and reasons go on below instead of being cut.
+    """
+    head = Row(" ", "", title, "GiB ", "how known", "where it comes from")
+    rows = rows_of(fill, glyphs, whole=whole)
+    columns = _columns([head, *rows], width)
+    lines = [line.stylize("$quiet") for line in _row_lines(head, columns, glyphs, whole=False)]
+    for row in rows:
+        lines += _row_lines(row, columns, glyphs, whole=whole)
+    return lines
+
+
+def rows_of(fill: Fill, glyphs: Glyphs, *, whole: bool = False) -> list[Row]:
+    """What is held, part by part, and what is left or missing."""
+    parts = each_item(fill) if whole else fill.parts
+    return [*map(part_row, parts), *_rest_rows(fill, glyphs)]
+
+
+def part_row(part: Part) -> Row:
+    """One part; an estimate has fewer digits, a `~`, and its range."""
+    if part.basis is Basis.ESTIMATED:
+        spread = "" if part.low == part.high else f" {format_gib(part.low)}-{format_gib(part.high)}"
+        gib, known = f"~{format_gib(part.size)} ", f"est.{spread}"
+    else:
+        gib, known = format_gib(part.size, 2), part.basis.value
+    return Row(part.kind.sign, f"$background on {part.kind.style}", part.name, gib, known, part.reason)
+
+
+def _rest_rows(fill: Fill, glyphs: Glyphs) -> list[Row]:
+    rows = []
+    if fill.short:
+        over = format_gib(fill.short, 2)
+        rows.append(Row(glyphs.overflow, "bold $background on $error", "doesn't fit", over, "", "", "bold $error"))
+    if fill.kept is not None:
+        rows.append(Row(glyphs.free, "$free", "kept free", format_gib(fill.kept.size, 2), "exact", fill.kept.formula))
+    elif not fill.short and fill.rank.timeline:
+        rows.append(_free_row(fill, fill.rank.timeline, glyphs))
+    return rows
+
+
+def _free_row(fill: Fill, timeline: Sequence[TimelinePoint], glyphs: Glyphs) -> Row:
+    last, tightest = timeline[-1], min(timeline, key=lambda point: point.free)
+    known = "est." if last.low == last.high else f"est. {format_gib(last.low)}-{format_gib(last.high)}"
+    reason = "while it serves"
+    if last.free - tightest.free > _WORTH_SAYING:
+        reason += f"; at the tightest moment ({tightest.stage}) {format_gib(tightest.free)} GiB"
+    return Row(glyphs.free, "$free", "stays free", f"~{format_gib(fill.free)} ", known, reason, "bold")
+
+
+def _columns(rows: Sequence[Row], width: int) -> _Columns:
+    gib = max(len(row.gib) for row in rows)
+    known = max(len(row.known) for row in rows)
+    room = width - len("W ") - gib - known - 2 * len(_GAP)
+    name = max(0, min(room, max(cell_len(row.name) for row in rows)))
+    reason = room - name - len(_GAP)
+    return _Columns(name, gib, known, reason if reason >= _REASON_LEAST else 0)
+
+
+def _row_lines(row: Row, columns: _Columns, glyphs: Glyphs, *, whole: bool) -> list[Content]:
+    first, *others = _reason_lines(row.reason, columns.reason, glyphs, whole=whole)
+    name = glyphs.fit(row.name, columns.name)
+    name += " " * (columns.name - cell_len(name))
+    indent = " " * (len("W ") + columns.name + columns.gib + columns.known + 3 * len(_GAP))
+    line = Content.assemble(
+        (row.sign, row.style),
+        f" {name}{_GAP}",
+        (row.gib.rjust(columns.gib), row.emphasis),
+        f"{_GAP}{row.known:<{columns.known}}",
+        (_GAP + first, "$quiet"),
+    )
+    return [line.rstrip(), *(Content.styled(indent + other, "$quiet") for other in others)]
+
+
+def _reason_lines(reason: str, width: int, glyphs: Glyphs, *, whole: bool) -> list[str]:
+    if not width:
+        return [""]
+    return wrapped(reason, width, glyphs) if whole else [cut(reason, width, glyphs)]

@@ -1,0 +1,102 @@
+"""Giving an unattended server a new keeper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+from tui.errors import RefusedError, SgltuiError
+from tui.keeper.identity import PROC, ProcessIdentity
+from tui.keeper.records import is_locked
+from tui.launch.keeping import make_order, start_keeper
+from tui.launch.ownership import check_ours
+from tui.launch.ports import promise_port
+from tui.launch.records import Recorded, find_launch, read_launch
+from tui.paths import Places
+
+
+class Adoption(StrEnum):
+    """What became of a wish to adopt."""
+
+    ADOPTED = "adopted"  # a new keeper attends it
+    SETTLED = "settled"  # nothing of it runs any more, and its end is on record now
+    ATTENDED = "attended"  # its keeper lives
+
+
+def needs_keeper(recorded: Recorded) -> bool:
+    """Its keeper is dead, and there is something left to watch, to end, or to write down."""
+    if not recorded.is_local or recorded.is_attended:
+        return False
+    if recorded.exit is None:
+        # With nobody on record its launcher may still be about to hand it over.
+        return recorded.state.keeper is not None or not recorded.is_running_here
+    return bool(recorded.living_members()) or (recorded.exit.stop is None and not recorded.exit.unstarted)
+
+
+def adopt_launch(places: Places, address: str) -> Adoption:
+    """Start a new keeper for the launch at `NAME[/LAUNCH]`, if its own is dead.
+
+    A server that went while nobody watched gets its end recorded, and what it left behind is ended. Of several who
+    adopt at once, one wins, by the launch's lock; the others find it attended.
+
+    Raises:
+        SgltuiError: it isn't ours, there is nothing to adopt, or no keeper could be started.
+    """
+    recorded = find_launch(places, address)
+    check_ours(recorded, "adopt")
+    if recorded.is_attended:
+        return _attended(recorded)
+    recorded = read_launch(recorded.files.directory)  # its keeper may have written the end since, and gone
+    if not needs_keeper(recorded):
+        raise RefusedError(f"{recorded.address} isn't running: it is {recorded.current_state()}", "see `sgltui ps`")
+    promise = promise_port(recorded.launch.port)
+    try:
+        why = start_keeper("adopt", recorded.files, _order(recorded), promise)
+    finally:
+        if promise is not None:
+            promise.close()
+    newest = read_launch(recorded.files.directory)
+    if why is not None:
+        return _explain(newest, why)
+    server = newest.state.server
+    return Adoption.ADOPTED if server is not None and server.is_alive() else Adoption.SETTLED
+
+
+def _attended(recorded: Recorded) -> Adoption:
+    keeper = recorded.state.keeper
+    if keeper is not None and keeper.is_suspended():
+        raise RefusedError(
+            f"{recorded.address} has a keeper that is suspended (pid {keeper.pid})",
+            f"let it go on with `kill -CONT {keeper.pid}`, or end it with `kill -KILL {keeper.pid}` and adopt again",
+        )
+    return Adoption.ATTENDED
+
+
+def _explain(newest: Recorded, why: str) -> Adoption:
+    """No keeper came of it: somebody else was faster, or there is something wrong."""
+    if newest.is_attended or newest.exit is not None:
+        return Adoption.ATTENDED
+    if is_locked(newest.files.lock):
+        raise SgltuiError(f"another process handles {newest.address} just now", "see `sgltui ps`, then try again")
+    raise SgltuiError(f"no keeper could be started for {newest.address}: {why}", f"see {newest.files.keeper_log}")
+
+
+def _order(recorded: Recorded) -> dict[str, Any]:
+    """What the first keeper was told, read from the server itself: its records hold no secrets."""
+    server = recorded.state.server
+    argv, environment = _read_process(server) if server is not None else ((), {})
+    return make_order(argv or recorded.launch.argv, environment, recorded.launch)
+
+
+def _read_process(server: ProcessIdentity) -> tuple[Sequence[str], Mapping[str, str]]:
+    """Its command line and environment; empty when it is gone. The main process keeps both as they were."""
+    try:
+        argv, block = ((PROC / str(server.pid) / name).read_bytes() for name in ("cmdline", "environ"))
+    except OSError:
+        return (), {}
+    if not server.is_alive():
+        return (), {}
+    words = [word.decode(errors="surrogateescape") for word in argv.split(b"\0")[:-1]]
+    pairs = (entry.decode(errors="surrogateescape").partition("=") for entry in block.split(b"\0"))
+    return words, {name: value for name, given, value in pairs if given}

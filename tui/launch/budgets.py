@@ -1,0 +1,201 @@
+"""Memory budgets of launches, made and to be made, for front ends that ask again and again: the last are kept."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Generic, TypeVar
+
+from tui.budget.types import Card, MemoryBudget, Verdict
+from tui.errors import RefusedError
+from tui.gpu import GpuReading, GpuSnapshot
+from tui.gpu.others import knows_share
+from tui.keeper.states import State
+from tui.launch import guard
+from tui.launch.planning import (
+    cards_of,
+    choose_gpus,
+    choose_release,
+    make_request,
+    plan_with_changes,
+    server_words,
+    smallest_total,
+)
+from tui.launch.records import LaunchRecord, Recorded, find_launch
+from tui.launch.spec import LaunchSpec
+from tui.model.find import find_model
+from tui.model.read import read_model
+from tui.model.shapes import Model
+from tui.paths import Places
+from tui.settings import Settings
+from tui.sglang.versions import NEWEST_KNOWN, Release, parse_release
+from tui.units import MIB
+
+_KEPT_BUDGETS, _KEPT_MODELS = 64, 8
+_STEP_BYTES = 64 * MIB  # others' memory that differs by less makes no other plan
+
+_GROWING = frozenset({State.PENDING, State.STARTING, State.LOADING})
+
+T = TypeVar("T")
+
+
+class Budgets:
+    """Plans launches of this machine.
+
+    Args:
+        places: whose records, and where a simulated machine keeps its models.
+        settings: the user's defaults.
+    """
+
+    def __init__(self, places: Places, settings: Settings) -> None:
+        self._places = places
+        self._settings = settings
+        self._budgets: _Recent[MemoryBudget] = _Recent(_KEPT_BUDGETS)
+        self._models: _Recent[Model] = _Recent(_KEPT_MODELS)
+
+    def plan_spec(self, spec: LaunchSpec, reading: GpuReading, visible: str | None = None) -> MemoryBudget:
+        """What a launch would take that is to be made.
+
+        Args:
+            spec: the launch.
+            reading: the machine's GPUs.
+            visible: the user's own CUDA_VISIBLE_DEVICES, which limits the choice.
+
+        Raises:
+            SgltuiError: the model can't be read, or the GPUs can't be had.
+        """
+        release, doubt = choose_release(spec, self._settings, self._places)
+        running = guard.running(self._places)
+        promised = {gpu.uuid for launch in running for gpu in launch.launch.gpus}
+        gpus = choose_gpus(spec, release, reading, visible=visible, promised=promised)
+        budget = self._plan(spec, release, cards_of(gpus, names=_names(running)), smallest_total(reading))
+        return _warned(budget, doubt, *_loading_doubts(gpus, running))
+
+    def plan_launch(self, address: str, reading: GpuReading, own: Collection[int]) -> MemoryBudget:
+        """What a launch takes that was made, on the GPUs it was given, were it made again now.
+
+        Args:
+            address: `NAME/LAUNCH`.
+            reading: the machine's GPUs.
+            own: its processes; what they hold counts as free.
+
+        Raises:
+            SgltuiError: its record or its model can't be read, or its GPUs aren't there.
+        """
+        recorded = find_launch(self._places, address)
+        if not recorded.is_local:
+            raise RefusedError(f"{address} was launched on {recorded.launch.machine.hostname}", "see its budget there")
+        launch = recorded.launch
+        gpus = [_find_gpu(reading, gpu.uuid, gpu.index) for gpu in launch.gpus]
+        others = [one for one in guard.running(self._places) if one.launch.name != launch.name]
+        cards = cards_of(gpus, own, _names(others))
+        budget = self._plan(_spec_of(launch), _release_of(launch), cards, smallest_total(reading))
+        doubts = (*(_share_doubt(gpu, own) for gpu in gpus), *_loading_doubts(gpus, others))
+        return _warned(budget, _release_doubt(launch), *doubts)
+
+    def _plan(
+        self, spec: LaunchSpec, release: Release, cards: list[Card], smallest_total_mib: int | None
+    ) -> MemoryBudget:
+        model = find_model(spec.model, cache_dir=self._places.hub)
+        stamp = _stamp(model)
+        coarse = tuple(replace(card, used_bytes=card.used_bytes // _STEP_BYTES) for card in cards)
+        environment = tuple(sorted((name, str(value)) for name, value in spec.env.items()))
+        key = (spec.model, stamp, tuple(server_words(spec)), environment, release.text, coarse, smallest_total_mib)
+
+        def work_out() -> MemoryBudget:
+            read = self._models.get((spec.model, stamp), lambda: read_model(model, spec.model))
+            request = make_request(spec, release, cards, smallest_total_mib, model=read, hub=self._places.hub)
+            return plan_with_changes(request)
+
+        return self._budgets.get(key, work_out, keeps=lambda budget: budget.verdict is not Verdict.UNKNOWN)
+
+
+class _Recent(Generic[T]):
+    """The values that were asked for last, by key."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, make: Callable[[], T], keeps: Callable[[T], bool] = lambda _value: True) -> T:
+        """The value of a key, made if it isn't there; two threads may make it at once. Kept only if `keeps` says so."""
+        with self._lock:
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
+        value = make()
+        if keeps(value):
+            with self._lock:
+                self._values[key] = value
+                while len(self._values) > self._most:
+                    self._values.popitem(last=False)
+        return value
+
+
+def _spec_of(launch: LaunchRecord) -> LaunchSpec:
+    """The launch as it was asked for, with its secrets left out."""
+    # `python -m sglang.launch_server …`, or `sglang serve …`.
+    words = launch.argv[3:] if launch.argv[1:2] == ["-m"] else launch.argv[2:]
+    return LaunchSpec(launch.name, _model_of(launch), words=tuple(words), env=launch.env, preset=launch.preset)
+
+
+def _model_of(launch: LaunchRecord) -> str:
+    """Its model; a folder that was named from where it was launched is found from here."""
+    beside = Path(launch.cwd, launch.model)
+    return str(beside) if launch.model.startswith(".") and beside.is_dir() else launch.model
+
+
+def _release_of(launch: LaunchRecord) -> Release:
+    return parse_release(launch.sglang_version or str(NEWEST_KNOWN))
+
+
+def _release_doubt(launch: LaunchRecord) -> str | None:
+    return None if launch.sglang_version else f"its release isn't on record: planned for SGLang {NEWEST_KNOWN}"
+
+
+def _share_doubt(gpu: GpuSnapshot, own: Collection[int]) -> str | None:
+    if knows_share(gpu, own):
+        return None
+    return f"the driver doesn't tell who holds memory of GPU {gpu.index}: all that is in use is taken for its own"
+
+
+def _loading_doubts(gpus: Sequence[GpuSnapshot], others: Iterable[Recorded]) -> list[str]:
+    """Servers on these GPUs that haven't got all of their memory yet."""
+    found = []
+    for other in others:
+        theirs = {gpu.uuid for gpu in other.launch.gpus}
+        shared = [str(gpu.index) for gpu in gpus if gpu.uuid in theirs]
+        if shared and other.current_state() in _GROWING:
+            words = (
+                f"{other.launch.name} on GPU {', '.join(shared)} is still loading, and will take more than it holds now"
+            )
+            found.append(words)
+    return found
+
+
+def _names(running: Iterable[Recorded]) -> dict[int, str]:
+    """Which server a process belongs to."""
+    return {member.pid: launch.launch.name for launch in running for member in launch.living_members()}
+
+
+def _warned(budget: MemoryBudget, *doubts: str | None) -> MemoryBudget:
+    return replace(budget, warnings=(*filter(None, doubts), *budget.warnings))
+
+
+def _find_gpu(reading: GpuReading, uuid: str, index: int) -> GpuSnapshot:
+    for gpu in reading.gpus:
+        if gpu.uuid == uuid:
+            return gpu
+    if reading.problem is not None:
+        raise RefusedError(reading.problem.what, reading.problem.hint)
+    raise RefusedError(f"GPU {index}, which it was given, isn't in this machine any more", "see `sgltui gpus`")
+
+
+def _stamp(model: Path) -> tuple[int, ...]:
+    """Changes when a download goes on, or the files are replaced."""
+    files = [model, *(model / name for name in ("config.json", "model.safetensors.index.json"))]
+    return tuple(path.stat().st_mtime_ns for path in files if path.exists())

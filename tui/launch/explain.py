@@ -1,0 +1,242 @@
+"""From the name of a launch, or the path of any log, to a diagnosis: reads the log, the records and the model's config.
+
+`python -m tui.launch.explain DIRECTORY` writes the diagnosis of a launch that has ended into its own directory; the
+keeper's short-lived child.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+
+from tui.atomic import write_atomic
+from tui.diagnosis.advice import advise
+from tui.diagnosis.answer import to_json
+from tui.diagnosis.arithmetic import has_arithmetic, release_of, request_of, work_out
+from tui.diagnosis.conclude import conclude
+from tui.diagnosis.detective import Detective
+from tui.diagnosis.diagnosis import Diagnosis, Ending
+from tui.errors import SgltuiError, UsageError
+from tui.keeper.states import State
+from tui.launch.measured import key_of, spec_of, store
+from tui.launch.records import Recorded, find_launch, read_launch
+from tui.logs.file import LogFile
+from tui.logs.text import sanitize
+from tui.model.errors import ModelError
+from tui.model.find import find_model
+from tui.model.read import read_model
+from tui.model.shapes import Model
+from tui.paths import Places, find_places
+from tui.sglang.versions import Release, parse_release
+from tui.units import MIB
+
+DIAGNOSIS_FILE = "diagnosis.json"
+_BLOCK_BYTES = MIB
+_CONTEXT_LINES = 3
+_ENDED = frozenset({State.STOPPED, State.EXITED, State.FAILED, State.LOST})
+# Published configs, for models whose files aren't here: sizes of states and tokens follow from them alone.
+_PUBLISHED = {
+    "Qwen/Qwen3.6-27B": "qwen3.6-27b.json",
+    "Qwen/Qwen3.5-27B": "qwen3.6-27b.json",
+    "Qwen/Qwen3.5-35B-A3B": "qwen3.5-35b-a3b.json",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What is to be explained, and what is known of it beside its log.
+
+    Attributes:
+        log: the file.
+        address: `NAME/LAUNCH`, for a launch of ours.
+        model: a folder or an id in the place of the one that the log names.
+        machine: GPU and driver, for a report.
+    """
+
+    log: Path
+    release: Release | None = None
+    ending: Ending = field(default_factory=Ending)
+    address: str | None = None
+    model: str | None = None
+    hub: Path | None = None
+    card_mib: int | None = None
+    machine: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Explained:
+    """A diagnosis with the detective that made it, whose arguments and secrets a report needs."""
+
+    case: Case
+    diagnosis: Diagnosis
+    detective: Detective
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """Values that must not be shown."""
+        return tuple(sorted(self.detective.secrets))
+
+
+def find_case(places: Places, target: str) -> Case:
+    """The launch or the file that is meant: a path with a slash in front, or one that is there, is a file.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    path = Path(target).expanduser()
+    if path.is_file() or target.startswith(("/", "./", "../", "~")):
+        if not path.exists():
+            raise UsageError(f"there is no file {target}", "name a log, or a launch as `sgltui ps` lists it")
+        return Case(path)
+    return case_of(find_launch(places, target), hub=places.hub)
+
+
+def case_of(recorded: Recorded, hub: Path | None = None) -> Case:
+    """A launch of ours: what its records tell."""
+    launch, ended = recorded.launch, recorded.exit
+    state = recorded.current_state()
+    now = datetime.now() if state not in _ENDED and recorded.is_local else None  # noqa: DTZ005 - as logs have it
+    gpus = ", ".join(dict.fromkeys(gpu.name for gpu in launch.gpus))
+    return Case(
+        log=recorded.files.log,
+        release=parse_release(launch.sglang_version) if launch.sglang_version else None,
+        ending=Ending(
+            returncode=ended.returncode if ended is not None else None,
+            now=now,
+            killed_by=ended.killed_by if ended is not None else None,
+            asked=state is State.STOPPED,
+        ),
+        address=recorded.address,
+        model=launch.model,
+        hub=hub,
+        machine={"GPUs": f"{len(launch.gpus)} x {gpus}"} if gpus else {},
+    )
+
+
+def explain(case: Case) -> Explained:
+    """Read the log and say what is the matter.
+
+    Raises:
+        SgltuiError: the log can't be read.
+    """
+    detective = Detective(case.release)
+    for block in read_blocks(case.log):
+        detective.feed(block)
+    detective.close()
+    return Explained(case, judge(detective, case), detective)
+
+
+def judge(detective: Detective, case: Case) -> Diagnosis:
+    """The diagnosis of what was read so far, with numbers where the model's config can be had."""
+    found = conclude(detective, case.ending)
+    release = release_of(found)
+    advised = advise(found, detective, release)
+    if not has_arithmetic(advised) or release is None:
+        return advised
+    model, is_published = _model(case, advised.model or "")
+    logged = detective.figures.fullest.model_class
+    if model is not None and logged not in (None, model.architecture):
+        return advised  # what is in that place now isn't what the log tells of
+    request = None if model is None else request_of(detective, model, release, case.card_mib)
+    if request is None:
+        return advised
+    worked = work_out(advised, request)
+    if is_published and worked is not advised:
+        return replace(worked, reason=f"{worked.reason} Sizes are by the model's published config")
+    return worked
+
+
+def read_blocks(path: Path) -> Iterator[bytes]:
+    """A log from its oldest byte that is kept, in blocks.
+
+    Raises:
+        SgltuiError: it isn't there, or can't be read.
+    """
+    log = LogFile.open(path)
+    if log is None:
+        raise UsageError(f"there is no log {path}", "`sgltui logs NAME -f` waits for its first line")
+    with closing(log):
+        at = log.start
+        while block := log.read(at, _BLOCK_BYTES):
+            yield block
+            at += len(block)
+
+
+def read_context(path: Path, line: int, around: int = _CONTEXT_LINES) -> list[tuple[int, str]]:
+    """The lines around one, with their numbers, made safe to show."""
+    lines: deque[tuple[int, str]] = deque()
+    for number, text in enumerate(_lines(path), 1):
+        if number > line + around:
+            break
+        if number >= line - around:
+            lines.append((number, sanitize(text)))
+    return list(lines)
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    carry = b""
+    for block in read_blocks(path):
+        *complete, carry = (carry + block).split(b"\n")
+        yield from complete
+    if carry:
+        yield carry
+
+
+def _model(case: Case, logged: str) -> tuple[Model | None, bool]:
+    """The model, and whether only its published config is at hand."""
+    for name in dict.fromkeys(filter(None, (case.model, logged))):
+        try:
+            return read_model(find_model(name, cache_dir=case.hub), name), False
+        except ModelError:
+            continue
+    file = _PUBLISHED.get(logged) or _PUBLISHED.get(case.model or "")
+    if file is None:
+        return None, False
+    return read_model(Path(__file__).parent / "published" / file, logged), True
+
+
+def write_diagnosis(directory: Path, places: Places) -> Path:
+    """Write the diagnosis of a launch into its directory, whole or not at all, and keep what it measured.
+
+    Raises:
+        SgltuiError: its records or its log can't be read.
+        OSError: it can't be written.
+    """
+    recorded = read_launch(directory)
+    explained = explain(case_of(recorded, hub=places.hub))
+    document = to_json(explained.diagnosis, explained.secrets)
+    path = directory / DIAGNOSIS_FILE
+    write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
+    _keep_figures(recorded, explained, places)
+    return path
+
+
+def _keep_figures(recorded: Recorded, explained: Explained, places: Places) -> None:
+    """For the next plan; only what this machine measured with a known release on one kind of GPU."""
+    launch, release = recorded.launch, explained.case.release
+    names = {gpu.name for gpu in launch.gpus}
+    if release is not None and len(names) == 1 and recorded.is_local:
+        key = key_of(spec_of(launch), release, names.pop())
+        store(places, key, recorded.address, explained.diagnosis.memory)
+
+
+def main(arguments: list[str]) -> int:
+    """Write `diagnosis.json` of each launch directory named; status 1 where one couldn't be."""
+    places, status = find_places(), 0
+    for directory in arguments:
+        try:
+            write_diagnosis(Path(directory), places)
+        except (SgltuiError, OSError) as error:
+            sys.stderr.write(f"{directory}: {error}\n")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

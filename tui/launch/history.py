@@ -1,0 +1,162 @@
+"""The attempts at one server: what was changed from one to the next, how each ended, how far it got, what was short."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from tui.diagnosis.progress import Stage
+from tui.keeper.states import State
+from tui.launch.cause import describe_cause
+from tui.launch.progress import ProgressReader
+from tui.launch.records import LaunchRecord, Recorded, RecordError, list_launches, read_launch
+from tui.paths import Places
+from tui.sglang.words import nearest_inventory
+from tui.units import GIB, MIB
+
+# Chosen anew at each launch; a change of it is nobody's attempt at anything.
+_NOT_TOLD = frozenset({"port", "host"})
+_TAIL_BYTES = 4 * MIB
+_UNITS = {b"GiB": GIB, b"MiB": MIB}
+# As torch says it, of the GPU on which an allocation failed.
+_OUT_OF_MEMORY = re.compile(rb"Tried to allocate ([\d.]+) ([GM]iB)\..{0,200}? of which ([\d.]+) ([GM]iB) is free")
+# SGLang's own arithmetic: the pool gets what is free after the load, less the part of what was free before that
+# `--mem-fraction-static` leaves out (0.5.6.post2 to 0.5.23). It prints GiB as "GB".
+_NO_POOL = re.compile(rb"Not enough memory\. Please try to increase|Loaded weights leave no GPU memory")
+_BEFORE = re.compile(rb"Load weight begin\. avail mem=([\d.]+) GB")
+_AFTER = re.compile(rb"Load weight end\..{0,400}?avail mem=([\d.]+) GB")
+_FRACTION = re.compile(rb"\bmem_fraction_static(?:'?: |=)([\d.e-]+)")
+
+
+class Attempt(Struct, frozen=True):
+    """One launch among those of its name.
+
+    Attributes:
+        changed: flags that differ from the launch before, as `--flag value`; `without --flag` for one that went.
+        stage: how far it got; None where no log tells.
+        short_bytes: how much memory was missing, where the log tells.
+        cause: why it isn't running.
+    """
+
+    name: str
+    launch: str
+    state: State
+    created_at: datetime
+    ended_at: datetime | None
+    attempt: int
+    preset: str | None
+    sglang_version: str | None
+    changed: tuple[str, ...]
+    stage: Stage | None
+    was_ready: bool
+    short_bytes: int | None
+    cause: str | None
+
+
+def read_history(places: Places, name: str) -> tuple[Attempt, ...]:
+    """All launches of a name that can be read, oldest first."""
+    attempts: list[Attempt] = []
+    before: LaunchRecord | None = None
+    for launch in list_launches(places, name):
+        with suppress(RecordError):  # `doctor` shows those that are broken
+            recorded = read_launch(places.instances / name / launch)
+            attempts.append(_attempt(recorded, before))
+            before = recorded.launch
+    return tuple(attempts)
+
+
+def _attempt(recorded: Recorded, before: LaunchRecord | None) -> Attempt:
+    launch, state, ended = recorded.launch, recorded.current_state(), recorded.exit
+    reader = ProgressReader(recorded.files.log)
+    try:
+        tracker = reader.catch_up()
+    finally:
+        reader.close()
+    was_ready = recorded.state.ready_at is not None or (ended is not None and ended.was_ready)
+    stage = tracker.progress.stage if recorded.files.log.exists() else None
+    return Attempt(
+        name=launch.name,
+        launch=launch.launch,
+        state=state,
+        created_at=launch.created_at,
+        ended_at=None if ended is None else ended.at,
+        attempt=launch.attempt,
+        preset=launch.preset,
+        sglang_version=launch.sglang_version,
+        changed=() if before is None else changed_flags(before, launch),
+        stage=stage,
+        was_ready=was_ready,
+        short_bytes=missing_bytes(recorded.files.log) if state is State.FAILED else None,
+        cause=describe_cause(recorded, state, tracker),
+    )
+
+
+def changed_flags(before: LaunchRecord, after: LaunchRecord) -> tuple[str, ...]:
+    """What a person would type to turn the one command into the other."""
+    old, new = _flags(before), _flags(after)
+    changed = [" ".join((f"--{name}", *new[name])) for name in new if old.get(name) != new[name]]
+    dropped = [f"without --{name}" for name in old if name not in new]
+    model = [] if before.model == after.model else [f"model {after.model}"]
+    release = [] if before.sglang_version == after.sglang_version else [f"SGLang {after.sglang_version}"]
+    return (*model, *release, *changed, *dropped)
+
+
+def missing_bytes(log: Path) -> int | None:
+    """By how much memory was short, from the figures of a log's end; None where it has none."""
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
+            text = file.read()
+    except FileNotFoundError:
+        return None
+    match = _OUT_OF_MEMORY.search(text)
+    if match is not None:
+        wanted, free = _size(match[1], match[2]), _size(match[3], match[4])
+        return max(0, wanted - free)
+    return _pool_shortage(text) if _NO_POOL.search(text) else None
+
+
+def _pool_shortage(text: bytes) -> int | None:
+    """What the pool was below nothing. None where it was something, which a further reserve then took."""
+    matches = [pattern.search(text) for pattern in (_BEFORE, _AFTER, _FRACTION)]
+    if not all(matches):
+        return None
+    before, after, fraction = (float(match[1]) for match in matches if match is not None)
+    rest = after - before * (1 - fraction)
+    return round(-rest * GIB) if rest < 0 else None
+
+
+def _size(number: bytes, unit: bytes) -> int:
+    return round(float(number) * _UNITS[unit])
+
+
+def _flags(launch: LaunchRecord) -> dict[str, tuple[str, ...]]:
+    inventory = nearest_inventory(launch.sglang_version)
+    flags: dict[str, tuple[str, ...]] = {}
+    for option, values in _options(launch.argv):
+        known = inventory.resolve(option)
+        name = option.lstrip("-") if known is None else known.name.lstrip("-")
+        if name not in _NOT_TOLD and name not in ("model-path", "model"):
+            flags[name] = values
+    return flags
+
+
+def _options(argv: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each `--option` with the words behind it."""
+    option: str | None = None
+    values: list[str] = []
+    for word in argv:
+        if word.startswith("--"):
+            if option is not None:
+                yield option, tuple(values)
+            option, given, value = word.partition("=")
+            values = [value] if given else []
+        elif option is not None:
+            values.append(word)
+    if option is not None:
+        yield option, tuple(values)
