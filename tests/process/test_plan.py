@@ -26,7 +26,7 @@ def test_the_story_as_json(command_line: CommandLine) -> None:
     assert answer["mamba"]["slot_bytes"] == 153_944_064
     assert answer["mamba"]["reserve_gib"] == pytest.approx(27.527, abs=0.001)
     assert answer["gpus"] == [{"name": "NVIDIA RTX PRO 6000 Blackwell", "total_mib": 97887, "free_mib": 97887}]
-    assert {"set": {"max-running-requests": "8"}, "unset": [], "upgrade": None}.items() <= answer["changes"][0].items()
+    assert {"set": {"max-running-requests": 8}, "unset": [], "upgrade": None}.items() <= answer["changes"][0].items()
 
 
 def test_a_change_taken_up_does_what_it_said(command_line: CommandLine) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tui.budget.types import BudgetItem, FlagChange, KvCache, MemoryBudget, RankBudget, StateCache
+from tui.budget.words import number_or_word
 from tui.units import GIB, MIB
 
 SCHEMA = 1
@@ -102,7 +103,7 @@ def _item(item: BudgetItem) -> dict[str, Any]:
 
 def _change(change: FlagChange) -> dict[str, Any]:
     return {
-        "set": dict(change.set),
+        "set": {name: number_or_word(value) for name, value in change.set.items()},
         "unset": list(change.unset),
         "upgrade": change.upgrade,
         "verdict": change.verdict.value,

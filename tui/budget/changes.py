@@ -11,7 +11,7 @@ from tui.budget.rules import StateSplit
 from tui.budget.settings import Settings, resolve_settings
 from tui.budget.strategy import EXTRA_BUFFER, NO_BUFFER, STRATEGY_FLAGS
 from tui.budget.types import Card, FlagChange, MemoryBudget, PlanRequest, Stage, Verdict
-from tui.budget.words import describe_capacity, gib
+from tui.budget.words import describe_capacity, gib, number_or_word
 from tui.sglang.parse import Flags
 from tui.sglang.versions import NEWEST_KNOWN, parse_release
 
@@ -82,7 +82,7 @@ def apply_change(request: PlanRequest, change: FlagChange | Candidate) -> PlanRe
     """The request with a change made: what `find_changes` has planned."""
     values = {name: value for name, value in request.flags.values.items() if name not in change.unset}
     for name, value in change.set.items():
-        values[name] = _typed(value)
+        values[name] = number_or_word(value) if isinstance(value, str) else value
     # A refused word that is replaced or left out is refused no more.
     gone = {*change.unset, *change.set}
     troubles = tuple(trouble for trouble in request.flags.troubles if trouble.option.lstrip("-") not in gone)
@@ -98,19 +98,6 @@ def _enough_cards(request: PlanRequest) -> tuple[Card, ...]:
     return cards + tuple(
         replace(cards[0], index=cards[-1].index + 1 + extra) for extra in range(missing if cards else 0)
     )
-
-
-def _typed(value: FlagValue) -> FlagValue:
-    if not isinstance(value, str):
-        return value
-    if value == "true":
-        return True
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except ValueError:
-            continue
-    return value
 
 
 def _best(request: PlanRequest, budget: MemoryBudget, family: Iterator[Candidate]) -> FlagChange | None:

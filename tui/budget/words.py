@@ -158,3 +158,15 @@ def count(number: int) -> str:
             value = number / size
             return f"{value:.0f}{unit}" if abs(value) >= _TWO_DIGITS else f"{value:.1f}{unit}"
     return str(number)
+
+
+def number_or_word(text: str) -> str | float | bool:
+    """A flag's value as JSON has it: `8`, `0.86`, `true`, or the word."""
+    if text == "true":
+        return True
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import select
 import sys
 import time
@@ -19,11 +18,12 @@ from tui.launch.directory import previous_launch
 from tui.launch.records import Recorded, find_launch, read_launch
 from tui.logs.file import LogFile
 from tui.logs.follow import Follower, tail_offset
-from tui.logs.highlight import LineKind, classify
+from tui.logs.highlight import classify
+from tui.logs.pattern import compile_pattern
+from tui.logs.sieve import PROBLEMS
 from tui.logs.text import sanitize
 from tui.paths import Places
 
-_PROBLEMS = frozenset({LineKind.WARNING, LineKind.ERROR, LineKind.TRACEBACK})
 _FOLLOW_LINES = 20
 _STEP_S = 0.1
 
@@ -90,24 +90,14 @@ def _offset_of_last(path: Path, count: int) -> int:
 
 
 def _filter(options: argparse.Namespace) -> Callable[[bytes], bool]:
-    pattern = _compile(options.grep) if options.grep is not None else None
+    pattern = compile_pattern(options.grep) if options.grep is not None else None
 
     def wanted(line: bytes) -> bool:
-        text = sanitize(line)
-        return (pattern is None or pattern.search(text) is not None) and (
-            not options.problems or classify(text) in _PROBLEMS
+        return (pattern is None or pattern.matches(line)) and (
+            not options.problems or classify(sanitize(line)) in PROBLEMS
         )
 
     return wanted if pattern is not None or options.problems else lambda _: True
-
-
-def _compile(pattern: str) -> re.Pattern[str]:
-    try:
-        return re.compile(pattern)
-    except re.error as error:
-        raise UsageError(
-            f"--grep {pattern!r} is no regular expression: {error}", "escape what is meant literally"
-        ) from error
 
 
 def _writer() -> Callable[[bytes], None]:

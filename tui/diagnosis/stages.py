@@ -67,11 +67,22 @@ class StageTracker:
     def feed(self, line: str) -> None:
         """One complete line of the log, or the newest state of a progress bar."""
         for part in split_line(line):
-            event = event_of(part)
-            if isinstance(event, ev.ServerArgsLogged):
-                self._restart(Progress(Stage.IMPORT, since=part.timestamp))
-            elif self._progress.stage is not Stage.SHUTDOWN:  # an end that was asked for isn't an exception's doing
-                self._follow(part, event)
+            self.follow(part, event_of(part))
+
+    def follow(self, line: LogLine, event: ev.Event | None) -> None:
+        """The same, for who has parted the line already."""
+        if isinstance(event, ev.ServerArgsLogged):
+            self._restart(Progress(Stage.IMPORT, since=line.timestamp))
+        elif self._progress.stage is not Stage.SHUTDOWN:  # an end that was asked for isn't an exception's doing
+            self._follow(line, event)
+
+    def where(self, ranks: tuple[str, ...]) -> tuple[Stage, int]:
+        """The stage of one rank and how many weight loads it has begun; the launch's, where the rank said nothing."""
+        loads, place = self._ranks.get(ranks, (0, -1))
+        here = self._progress.stage
+        if place < 0 or not self._is_before(Stage.WARMUP):
+            return here, loads
+        return list(Stage)[place], loads
 
     def _restart(self, progress: Progress) -> None:
         self._progress = progress

@@ -23,10 +23,13 @@ from tui.diagnosis.conclude import conclude
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.diagnosis import Diagnosis, Ending
 from tui.errors import SgltuiError, UsageError
+from tui.gpu import GpuReading
+from tui.gpu.open import open_reader
 from tui.keeper.states import State
 from tui.launch.measured import key_of, spec_of, store
 from tui.launch.records import Recorded, find_launch, read_launch
 from tui.logs.file import LogFile
+from tui.logs.follow import Follower
 from tui.logs.text import sanitize
 from tui.model.errors import ModelError
 from tui.model.find import find_model
@@ -34,7 +37,7 @@ from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.paths import Places, find_places
 from tui.sglang.versions import Release, parse_release
-from tui.units import MIB
+from tui.units import GIB, MIB
 
 DIAGNOSIS_FILE = "diagnosis.json"
 _BLOCK_BYTES = MIB
@@ -56,6 +59,7 @@ class Case:
         log: the file.
         address: `NAME/LAUNCH`, for a launch of ours.
         model: a folder or an id in the place of the one that the log names.
+        gpus: uuids of the GPUs it was given.
         machine: GPU and driver, for a report.
     """
 
@@ -66,6 +70,7 @@ class Case:
     model: str | None = None
     hub: Path | None = None
     card_mib: int | None = None
+    gpus: tuple[str, ...] = ()
     machine: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -115,8 +120,18 @@ def case_of(recorded: Recorded, hub: Path | None = None) -> Case:
         address=recorded.address,
         model=launch.model,
         hub=hub,
+        gpus=tuple(gpu.uuid for gpu in launch.gpus) if recorded.is_local else (),
         machine={"GPUs": f"{len(launch.gpus)} x {gpus}"} if gpus else {},
     )
+
+
+def with_gpus(case: Case, reading: GpuReading) -> Case:
+    """The case with the size of its smallest GPU, which no log tells."""
+    sizes = [gpu.memory.total_bytes for gpu in reading.gpus if gpu.uuid in case.gpus and gpu.memory is not None]
+    if not sizes:
+        return case
+    least = min(sizes)
+    return replace(case, card_mib=least // MIB, ending=replace(case.ending, card_gib=least / GIB))
 
 
 def explain(case: Case) -> Explained:
@@ -168,6 +183,34 @@ def read_blocks(path: Path) -> Iterator[bytes]:
             at += len(block)
 
 
+class LogWatch:
+    """A detective kept at the end of a log that grows; the log needn't exist yet."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._follower = Follower(case.log)
+        self._detective = Detective(case.release)
+
+    def catch_up(self) -> Explained:
+        """Read what is new, and say what is the matter now; `ending` of the case stays what it was."""
+        more = True
+        while more:
+            chunk = self._follower.poll()
+            if chunk.reset:
+                self._detective = Detective(self._case.release)
+            self._detective.feed_lines(chunk.lines)
+            more = chunk.more
+        return Explained(self._case, judge(self._detective, self._case), self._detective)
+
+    def end(self, ending: Ending) -> None:
+        """What became known of the end."""
+        self._case = replace(self._case, ending=ending)
+
+    def close(self) -> None:
+        """Let go of the log."""
+        self._follower.close()
+
+
 def read_context(path: Path, line: int, around: int = _CONTEXT_LINES) -> list[tuple[int, str]]:
     """The lines around one, with their numbers, made safe to show."""
     lines: deque[tuple[int, str]] = deque()
@@ -209,7 +252,8 @@ def write_diagnosis(directory: Path, places: Places) -> Path:
         OSError: it can't be written.
     """
     recorded = read_launch(directory)
-    explained = explain(case_of(recorded, hub=places.hub))
+    case = with_gpus(case_of(recorded, hub=places.hub), open_reader(places).read())
+    explained = explain(case)
     document = to_json(explained.diagnosis, explained.secrets)
     path = directory / DIAGNOSIS_FILE
     write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")

@@ -1,0 +1,75 @@
+"""`sgltui explain` of launches on a simulated machine: the log, the records and the model's config together."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from tests.support.command_line import CommandLine
+from tests.support.planning import EAGLE
+
+STORY = ("--mem-fraction-static", "0.8", *EAGLE, "--mamba-scheduler-strategy", "extra_buffer")
+HYBRID = "Qwen/Qwen3.6-27B"
+DENSE = "Qwen/Qwen3-0.6B"
+
+
+def explained(command_line: CommandLine, *words: str) -> dict[str, Any]:
+    done = command_line.run("explain", *words, "--json")
+    assert done.returncode == 0, done
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def test_the_story_from_its_own_launch(command_line: CommandLine) -> None:
+    failed = command_line.run("launch", "--model", HYBRID, "--name", "story", "--force", "--wait", "--", *STORY)
+    assert failed.returncode == 1, failed
+    answer = explained(command_line, "story")
+    assert (answer["outcome"], answer["class"]) == ("failed", "pool_budget_negative")
+    assert answer["root_cause_text"] == "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."
+    assert "48 requests x 4 draft tokens takes 27.53 GiB" in answer["explanation"]
+    assert answer["fraction_direction"] == "leave"
+    assert answer["changes"][0]["set"] == {"max-running-requests": 8}
+    told = command_line.run("explain", "story").stdout
+    assert "✗" in told
+    assert "(a consequence)" in told
+
+
+def test_a_good_start_and_what_it_measured(command_line: CommandLine) -> None:
+    address = command_line.ok("launch", "--model", DENSE, "--name", "good", "--wait").strip()
+    answer = explained(command_line, "good")
+    assert (answer["outcome"], answer["class"], answer["reached_ready"]) == ("running", "none", True)
+    assert answer["root_cause_line"] is None
+    assert answer["memory"]["weights_gib"] > 0
+    directory = command_line.places.instances / address
+    done = subprocess.run(
+        [sys.executable, "-m", "tui.launch.explain", str(directory)],
+        env=command_line.environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads((directory / "diagnosis.json").read_bytes())["class"] == "none"
+    compared = json.loads(command_line.ok("plan", "--compare", "good", "--json"))
+    rows = {row["component"]: row for row in compared["compare"]["rows"]}
+    assert rows["weights"]["logged_gib"] == answer["memory"]["weights_gib"]
+    assert rows["KV cache"]["planned_gib"] is not None
+    again = json.loads(command_line.ok("plan", "--model", DENSE, "--json"))
+    basis = {item["component"]: item["basis"] for item in again["ranks"][0]["items"]}
+    assert basis["weights"] == "measured"
+
+
+def test_a_launch_that_was_stopped(command_line: CommandLine) -> None:
+    command_line.ok("launch", "--model", DENSE, "--name", "one", "--wait")
+    command_line.ok("stop", "one")
+    assert explained(command_line, "one")["outcome"] == "stopped"
+
+
+def test_a_log_of_somebody_else(command_line: CommandLine, tmp_path: Path) -> None:
+    log = tmp_path / "other.log"
+    log.write_text("sglang serve: error: unrecognized arguments: --x\n")
+    assert explained(command_line, str(log), "--exit", "2")["class"] == "unknown_flag"

@@ -1,0 +1,185 @@
+"""Lines that tell of the machine and what is installed on it. Memory advice printed near them doesn't apply."""
+
+from __future__ import annotations
+
+from tui.diagnosis.rule import Reach, Role, Rule, make_rule
+
+ENVIRONMENT: tuple[Rule, ...] = (
+    make_rule(
+        "no-kernel-image",
+        "kernel_image_missing",
+        (
+            "no kernel image is available",
+            "cudaErrorNoKernelImageForDevice",
+            "is not compatible with the current PyTorch",
+        ),
+        words="an installed package has no kernels for this GPU",
+        sample="RuntimeError: GemmaRMSNorm failed with error code no kernel image is available for execution on the "
+        "device",
+    ),
+    make_rule(
+        "ptxas",
+        "kernel_image_missing",
+        ("is not defined for option 'gpu-name'", "Unsupported gpu architecture"),
+        words="the compiler of kernels doesn't know this GPU",
+        sample="ptxas fatal   : Value 'sm_121a' is not defined for option 'gpu-name'",
+    ),
+    make_rule(
+        "missing-header",
+        "jit_toolchain_missing",
+        "fatal error: ",
+        pattern=r": fatal error: (?P<what>\S{1,200}): No such file or directory",
+        reach=Reach.LINE,
+        fatal=True,
+        words="a kernel couldn't be compiled: {what} isn't in the CUDA toolkit that was found",
+        sample="/opt/include/flashinfer/vec_dtypes.cuh:21:10: fatal error: cuda_fp8.h: No such file or directory",
+    ),
+    make_rule(
+        "compiler-error",
+        "jit_toolchain_missing",
+        (": error: ", "nvcc fatal", "error: #error"),
+        pattern=r"^[^\s:]{1,400}(?:\(\d{1,7}\)|:\d{1,7}(?::\d{1,5})?): error[: ]|^nvcc fatal ",
+        reach=Reach.LINE,
+        words="a kernel couldn't be compiled",
+        sample='/opt/include/cutlass/util.h(33): error: identifier "__nv_fp8_e4m3" is undefined',
+    ),
+    make_rule(
+        "no-nvcc",
+        "jit_toolchain_missing",
+        ("Could not find nvcc", "nvcc: not found", "Ninja is required to load", "CUDA_HOME environment variable"),
+        words="the tools that compile kernels at the first start are missing",
+        sample="RuntimeError: Could not find nvcc and default cuda_home='/usr/local/cuda' doesn't exist",
+    ),
+    make_rule(
+        "no-tool",
+        "jit_toolchain_missing",
+        "No such file or directory: '",
+        pattern=r"No such file or directory: '(?:\S{0,200}/)?(?P<tool>nvcc|ninja|gcc|g\+\+|cc|ptxas)'",
+        words="{tool}, which compiles kernels at the first start, isn't there",
+        sample="FileNotFoundError: [Errno 2] No such file or directory: 'ninja'",
+    ),
+    make_rule(
+        "ninja-failed",
+        "jit_toolchain_missing",
+        ("Ninja build failed", "'ninja'", "Error building extension", "Failed to find C compiler"),
+        role=Role.SYMPTOM,
+        words="a kernel couldn't be compiled; the compiler's own line says why",
+        sample="subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.",
+    ),
+    make_rule(
+        "backend-refused",
+        "attention_backend_unsupported",
+        "backend",
+        pattern=r"backend is (?:not supported|only supported)|backends are supported on"
+        r"|(?:attention|mm|multimodal).{0,40} backend.{0,60}(?:not supported|requires)",
+        words="the attention backend doesn't run on this GPU, or not with this model",
+        sample="ValueError: TRTLLM MHA backend is only supported on Blackwell GPUs (SM100). Please use a different "
+        "backend.",
+    ),
+    make_rule(
+        "driver-too-old",
+        "driver_mismatch",
+        ("NVIDIA driver on your system is too old", "driver version is insufficient", "driver is too old"),
+        words="the NVIDIA driver is too old for the CUDA that was installed",
+        sample="CUDA initialization: The NVIDIA driver on your system is too old (found version 12040).",
+    ),
+    make_rule(
+        "fabric-manager",
+        "driver_mismatch",
+        (
+            "unsupported display driver",
+            "forward compatibility was attempted",
+            "system not yet initialized",
+            "Driver/library version mismatch",
+            "provided PTX was compiled with",
+        ),
+        words="the NVIDIA driver stack isn't in order: modules, libraries and the fabric manager don't match",
+        sample="RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not yet initialized",
+    ),
+    make_rule(
+        "no-accelerator",
+        "no_accelerator",
+        ("No accelerator (", "No CUDA GPUs are available", "no NVIDIA driver on your system"),
+        role=Role.SYMPTOM,
+        words="no GPU is visible to SGLang",
+        sample="RuntimeError: No accelerator (CUDA, XPU, HPU, NPU, MUSA, MPS) is available.",
+    ),
+    make_rule(
+        "library-missing",
+        "native_lib_missing",
+        ("cannot open shared object file", "Could not load any common_ops library", "Library not loaded"),
+        pattern=r"(?P<what>\S{1,200}): cannot open shared object file|Could not load any common_ops library",
+        words="a shared library is missing: {what}",
+        sample="ImportError: libnvrtc.so.12: cannot open shared object file: No such file or directory",
+    ),
+    make_rule(
+        "library-broken",
+        "native_lib_broken",
+        ("undefined symbol", "GLIBC_", "GLIBCXX_", "invalid ELF header", "DSL runtime", "cutlass_dsl"),
+        pattern=r"undefined symbol|version `GLIBC|invalid ELF header|cutlass_dsl",
+        words="a shared library doesn't fit to the others",
+        sample="ImportError: /opt/sgl_kernel/common_ops.so: undefined symbol: _ZN3c104cuda9SetDeviceEa",
+    ),
+    make_rule(
+        "package-version",
+        "dependency_check",
+        (
+            "CuDNN Compatibility Issue",
+            "is required, but",
+            "is not installed with",
+            "please install it with",
+            "requires >=",
+        ),
+        pattern=r"Compatibility Issue Detected|Please (?:upgrade|reinstall|uninstall)|with the minimum required version"
+        r"|is required(?:,| for).{0,100}(?:but|not)|please install it with|requires >=",
+        words="a check of installed packages' versions failed",
+        sample="RuntimeError: CRITICAL WARNING: PyTorch 2.9.1 & CuDNN Compatibility Issue Detected",
+    ),
+    make_rule(
+        "module-missing",
+        "dependency_check",
+        "No module named",
+        pattern=r"^(?:ModuleNotFoundError|ImportError): No module named '(?P<name>[\w.]{1,100})'",
+        words="the Python package {name} isn't installed",
+        sample="ModuleNotFoundError: No module named 'decord'",
+    ),
+    make_rule(
+        "jit-lock",
+        "stale_jit_lock",
+        "waiting for baton release",
+        pattern=r"^.{0,40}waiting for baton release at (?P<lock>\S{1,300})",
+        fatal=True,
+        words="it waits for a lock that another compilation left behind: {lock}",
+        sample="[aiter] waiting for baton release at /opt/aiter/jit/build/lock_module_rmsnorm",
+    ),
+    make_rule(
+        "import-name",
+        "dependency_check",
+        ("cannot import name", "has no attribute"),
+        pattern=r"^ImportError: cannot import name '\w{1,100}'|^AttributeError: module '[\w.]{1,100}' has no attribute",
+        words="installed packages don't fit to each other: a name that one expects isn't in the other",
+        sample="ImportError: cannot import name 'is_flash_attn_2_available' from 'transformers.utils'",
+    ),
+    make_rule(
+        "driver-broken",
+        "driver_mismatch",
+        ("CUDA driver initialization failed", "CUDA unknown error", "unsupported display driver"),
+        words="the NVIDIA driver doesn't answer as it should",
+        sample="RuntimeError: CUDA unknown error - this may be due to an incorrectly set up environment",
+    ),
+    make_rule(
+        "gpu-too-old",
+        "attention_backend_unsupported",
+        ("requires GPUs with", "only supports Ampere", "requires SM", "requires compute capability"),
+        words="the backend's kernels need a newer GPU",
+        sample="RuntimeError: FlashAttention only supports Ampere GPUs or newer.",
+    ),
+    make_rule(
+        "type-of-newer-gpus",
+        "kernel_image_missing",
+        ("not supported in this architecture", "data type is not supported on"),
+        words="a number type that this GPU doesn't have",
+        sample="ValueError: type fp8e4nv not supported in this architecture. The supported fp8 dtypes are ('fp8e4b15', "
+        "'fp8e5')",
+    ),
+)
