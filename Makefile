@@ -1,6 +1,6 @@
 # make demo   sets itself up in .venv, then opens the UI over simulated GPUs and servers
 # make test   sets itself up in .venv, then runs every check of the project
-# make soak   every step of a start and a stop hit by every fault, hundreds of launches with random kills
+# make soak   every step of a start and a stop hit by every fault, hundreds of launches with random kills, logs rotated under them
 # make test-real   runs the product against real SGLang servers on the CPU; needs 6 GB, see README.md
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types layers pytest soak test-real screenshots bench clean
@@ -39,7 +39,7 @@ pytest: $(VENV)/.tested
 # The whole fault matrix, hundreds of launches and stops with random kills: some 15 minutes on two cores.
 soak: $(VENV)/.tested
 	SGLTUI_TEST_SOAK=1 $(BIN)/pytest $(PYTEST_FLAGS) tests/process/test_adopt.py tests/process/test_cycles.py \
-		tests/process/test_fault_matrix.py $(SOAK_FLAGS)
+		tests/process/test_fault_matrix.py tests/process/test_rotation.py $(SOAK_FLAGS)
 
 # One server at a time, in the given order: a random one would make the environments in turn.
 test-real: $(VENV)/.tested
@@ -51,6 +51,8 @@ screenshots: $(VENV)/.tested
 bench: $(VENV)/.installed
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/plan.py
+	$(BIN)/python bench/rotation.py
+	$(BIN)/python bench/logs.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis

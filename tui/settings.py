@@ -25,6 +25,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         release_wait_s: how long to wait for GPU memory to come back after that, in seconds.
         keep_launches: how many launches of a server keep their records and logs; those that a preset names as evidence
             are kept anyway.
+        log_limit_mib: what a server's log may grow to before its older lines are moved to compressed files.
+        log_total_mib: what the log of one launch may take on the disk in all; the oldest files go first.
+        log_days: after so many days a compressed file is deleted.
     """
 
     python: Annotated[str, Meta(min_length=1, description="the path of a Python that has SGLang")] | None = None
@@ -33,6 +36,9 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     grace_s: Seconds = 30.0
     release_wait_s: Seconds = 60.0
     keep_launches: Annotated[int, Meta(ge=1, le=100_000, description="a number of launches, from 1 on")] = 20
+    log_limit_mib: Annotated[int, Meta(ge=1, le=1 << 20, description="a number of MiB, from 1 on")] = 256
+    log_total_mib: Annotated[int, Meta(ge=1, le=1 << 30, description="a number of MiB, from 1 on")] = 8192
+    log_days: Annotated[float, Meta(gt=0, le=100_000, description="a number of days")] = 30.0
 
 
 def load_settings(places: Places) -> Settings:

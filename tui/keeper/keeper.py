@@ -6,6 +6,7 @@ import os
 import select
 import time
 from dataclasses import dataclass
+from typing import Any
 
 from tui.keeper import ending, readiness, requests
 from tui.keeper.gpu_memory import read_within
@@ -13,6 +14,7 @@ from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
 from tui.keeper.oom import find_counter
 from tui.keeper.progress import LoadWatch
 from tui.keeper.records import LaunchRecords, utc_now
+from tui.keeper.rotation import Rotator
 from tui.keeper.run import Run, Target, describe_exit, recorded_server
 from tui.keeper.spawn import Spawned, create_log, spawn
 from tui.keeper.states import State
@@ -27,6 +29,7 @@ _READY_WALK_S = 5.0
 _LOADING_SAMPLE_S = 10.0  # memory changes fast then, and many a start ends here
 _SAMPLE_STEP_S = 60.0  # a reading costs some 50 ms of CPU
 _MEMORY_LIMIT_S = 10.0
+_ROTATION_LIMIT_S = 30.0  # killed in the middle it loses nothing either, but leaves bytes in two files
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,19 @@ class Keeper:
             self._watch(run)
 
     def _watch(self, run: Run) -> None:
+        rotator = Rotator(self._records.files.log, self._target.log_limits)
+        self._watch_to_its_end(run, rotator)
+        self._tell(rotator.finish(_ROTATION_LIMIT_S))
+
+    def _tell(self, news: list[dict[str, Any]]) -> None:
+        for event in news:
+            self._records.tell(event)
+
+    def _watch_to_its_end(self, run: Run, rotator: Rotator) -> None:
         load = LoadWatch(self._records.files.log)
         while not run.server_is_gone():
             self._look(run, load)
+            self._tell(rotator.look())
             asked = self._asked()
             if asked is not None:
                 step("keeper-asked")

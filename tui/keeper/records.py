@@ -96,6 +96,11 @@ class LaunchRecords:
         self._unsaved_events.append(_encode(event))
         self.note(state=new.value, since=event["at"], **fields)
 
+    def tell(self, event: dict[str, Any]) -> None:
+        """Record what happened that is no change of state."""
+        self._unsaved_events.append(_encode({"at": utc_now(), **event}))
+        self.flush()
+
     def note(self, **fields: Any) -> None:
         """Replace fields of `state.json`, if that changes any."""
         if any(self._fields.get(name) != value for name, value in fields.items()):

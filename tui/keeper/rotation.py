@@ -57,9 +57,9 @@ class LogLimits:
         age_s: a segment is deleted when it is older.
     """
 
-    log_bytes: int
-    total_bytes: int
-    age_s: float
+    log_bytes: int = 256 << 20
+    total_bytes: int = 8 << 30
+    age_s: float = 30 * 86400.0
 
 
 class Rotator:
@@ -82,7 +82,13 @@ class Rotator:
             self._tidied_at = time.monotonic()
             self._thread = threading.Thread(target=self._work, name="rotate-log", daemon=True)
             self._thread.start()
-        return [self._news.popleft() for _ in range(len(self._news))]
+        return self._all_news()
+
+    def finish(self, limit_s: float) -> list[dict[str, Any]]:
+        """Wait for what is under way; what it had to tell."""
+        if self._thread is not None:
+            self._thread.join(limit_s)
+        return self._all_news()
 
     def rotate(self) -> None:
         """Finish what an earlier one has begun, then bring the log within its limits.
@@ -102,6 +108,9 @@ class Rotator:
                     return
                 journal = self._archive(fd, journal)
             self._prune(fd, journal)
+
+    def _all_news(self) -> list[dict[str, Any]]:
+        return [self._news.popleft() for _ in range(len(self._news))]
 
     def _work(self) -> None:
         with contextlib.suppress(OSError):

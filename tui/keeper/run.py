@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
 from tui.keeper.oom import killed_by_kernel, read_counter
 from tui.keeper.records import LaunchRecords
+from tui.keeper.rotation import LogLimits
 from tui.keeper.verdict import signal_name
 
 _STEP_S = 0.02
@@ -26,6 +27,7 @@ class Target:
         mark: value of the environment mark.
         gpus: uuids of its GPUs; empty when it runs without.
         simulated: the simulated machine, or None.
+        log_limits: how much of its log is kept.
     """
 
     mark: str
@@ -33,6 +35,7 @@ class Target:
     port: int
     gpus: list[str]
     simulated: Path | None
+    log_limits: LogLimits = field(default_factory=LogLimits)
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Target:
@@ -44,6 +47,7 @@ class Target:
             port=record["port"],
             gpus=[gpu["uuid"] for gpu in record["gpus"]],
             simulated=Path(simulated) if simulated else None,
+            log_limits=LogLimits(**(record.get("log_limits") or {})),
         )
 
 

@@ -59,6 +59,14 @@ class RestartRecord(msgspec.Struct, frozen=True):
     backoff_s: float
 
 
+class LogLimitsRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """How much of its log is kept: `tui.keeper.rotation.LogLimits`."""
+
+    log_bytes: int
+    total_bytes: int
+    age_s: float
+
+
 class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`launch.json`: what was asked. Secrets stand in it as `***`."""
 
@@ -79,6 +87,7 @@ class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     sglang_version: str | None = None
     simulated: str | None = None
     restart: RestartRecord | None = None
+    log_limits: LogLimitsRecord | None = None
     attempt: int = 1
     group: str | None = None
     order: int = 0

@@ -18,7 +18,7 @@ from tui.launch.fit import Warn, check_fit
 from tui.launch.keeping import hand_over
 from tui.launch.ports import Promise, choose_port
 from tui.launch.prune import prune
-from tui.launch.records import GivenGpu, LaunchRecord, Machine, Recorded
+from tui.launch.records import GivenGpu, LaunchRecord, LogLimitsRecord, Machine, Recorded
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
 from tui.settings import Settings
@@ -26,7 +26,9 @@ from tui.sglang.command import Command, build_arguments, make_command, split_fla
 from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
 from tui.sglang.references import HIDDEN, ResolvedValue, Secret, resolve_environment, resolve_flags
 from tui.sglang.words import Words, nearest_inventory
+from tui.units import MIB
 
+_DAY_S = 24 * 60 * 60
 DEFAULT_HOST = "127.0.0.1"  # SGLang's own default, 0.5.6 to 0.5.23
 
 
@@ -137,6 +139,7 @@ class Launcher:
             mark=uuid.uuid4().hex,
             machine=Machine.this(),
             cwd=_current_folder(),
+            log_limits=_log_limits(self._settings),
             env={name: _shown(value) for name, value in request.environment.items()},
             preset=request.spec.preset,
             python=str(request.interpreter.python),
@@ -146,6 +149,14 @@ class Launcher:
             group=request.spec.group,
             order=request.spec.order,
         )
+
+
+def _log_limits(settings: Settings) -> LogLimitsRecord:
+    return LogLimitsRecord(
+        log_bytes=settings.log_limit_mib * MIB,
+        total_bytes=settings.log_total_mib * MIB,
+        age_s=settings.log_days * _DAY_S,
+    )
 
 
 def _current_folder() -> str:

@@ -1,26 +1,48 @@
-"""An open log, and a cursor that knows its place again after the file was truncated, replaced or cut at its head."""
+"""An open log, its archived parts included, and a cursor that knows its place again whatever was done to the file."""
 
 from __future__ import annotations
 
 import os
 import stat
 import weakref
+from collections.abc import Callable
 from pathlib import Path
-from typing import Self
+from typing import NamedTuple, Self, TypeVar
 
 from tui.errors import SgltuiError
+from tui.keeper.log_journal import Journal, base_now
+from tui.logs.segments import Archive
 from tui.units import MIB
+
+_T = TypeVar("_T")
 
 _FINGERPRINT_BYTES = 256
 _CUT_BYTES = 4096  # heads are cut off in whole file system blocks
 _SEARCH_BYTES = 16 * MIB  # as much may have been appended while a head was cut off
 
 
+class _Layout(NamedTuple):
+    """Where bytes are at one moment.
+
+    Attributes:
+        base: offset of the first byte of the file.
+    """
+
+    journal: Journal
+    base: int
+
+
 class LogFile:
-    """One log, open for reading. The descriptor holds the inode, so a new file at the path can't pass for it."""
+    """One log, open for reading. The descriptor holds the inode, so a new file at the path can't pass for it.
+
+    Offsets count all bytes that were ever written to it: those that were moved to compressed segments are read there,
+    and no offset changes its meaning when more are moved. No lock is needed for it: what was read while something was
+    moved is read again.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._archive = Archive(path)
         self._raw = path.open("rb", buffering=0)
         weakref.finalize(self, self._raw.close)  # whoever drops a log need not close it
 
@@ -36,16 +58,54 @@ class LogFile:
         except OSError as error:
             raise _unreadable(path, error) from error
 
+    @property
+    def start(self) -> int:
+        """Offset of the oldest byte that is kept."""
+        return self._archive.journal().start
+
+    @property
+    def head(self) -> int:
+        """Offset of the first byte that isn't in a segment."""
+        return self._archive.journal().archived
+
     def size(self) -> int:
-        """Size in bytes, now."""
-        return self._status().st_size
+        """Offset behind the last byte, now."""
+        return self._steadily(lambda layout: layout.base + self._status().st_size)
 
     def read(self, offset: int, length: int) -> bytes:
-        """Up to `length` bytes at `offset`; fewer at the end of the file."""
+        """Up to `length` bytes at `offset`; fewer at the end of the log."""
+        pieces: list[bytes] = []
+        while length > 0 and (piece := self._piece(offset, length)):
+            if len(piece) == length and not pieces:
+                return piece
+            pieces.append(piece)
+            offset += len(piece)
+            length -= len(piece)
+        return b"".join(pieces)
+
+    def _piece(self, offset: int, length: int) -> bytes:
         try:
-            return os.pread(self._raw.fileno(), length, offset)
+            return self._steadily(lambda layout: self._read_once(layout, offset, length))
         except OSError as error:
             raise _unreadable(self.path, error) from error
+
+    def _read_once(self, layout: _Layout, offset: int, length: int) -> bytes:
+        if offset < layout.journal.archived:
+            return self._archive.read(layout.journal, offset, min(length, layout.journal.archived - offset))
+        return os.pread(self._raw.fileno(), length, offset - layout.base)
+
+    def _steadily(self, look: Callable[[_Layout], _T]) -> _T:
+        """What a look finds while nothing is moved: it is repeated if something was."""
+        layout = self._layout()
+        while True:
+            found = look(layout)
+            before, layout = layout, self._layout()
+            if layout == before:
+                return found
+
+    def _layout(self) -> _Layout:
+        journal = self._archive.journal()
+        return _Layout(journal, base_now(journal, self._raw.fileno()))
 
     def is_replaced(self) -> bool:
         """Whether the path now names another file. A path that names nothing doesn't count: its writer goes on."""

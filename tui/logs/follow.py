@@ -59,7 +59,7 @@ class Follower:
 
     def poll(self) -> LogChunk:
         """Read what was appended since the last time, at most `POLL_BYTES`."""
-        self._file = file = self._file or LogFile.open(self.path)
+        self._file = file = self._file or self._open()
         if file is None:
             return LogChunk()
         data = self._cursor.read(file, POLL_BYTES)
@@ -77,14 +77,21 @@ class Follower:
     def _chunk(self, data: bytes, *, reset: bool) -> LogChunk:
         return LogChunk(tuple(self._buffer.feed(data)), reset, more=len(data) == POLL_BYTES)
 
+    def _open(self) -> LogFile | None:
+        """The log; what is no longer kept is passed over."""
+        file = LogFile.open(self.path)
+        if file is not None and self._cursor.offset < file.start:
+            self._cursor = Cursor(file.start)
+        return file
+
     def _restart(self, file: LogFile) -> LogFile:
         """Begin at the head of what the path names now, or of the same file if it names nothing."""
-        self._cursor, self._buffer = Cursor(), LineBuffer(LINE_BYTES)
         newer = LogFile.open(self.path)
         if newer is not None:
             file.close()
-        self._file = newer or file
-        return self._file
+        self._file = file = newer or file
+        self._cursor, self._buffer = Cursor(file.head), LineBuffer(LINE_BYTES)
+        return file
 
 
 def tail_offset(file: LogFile, count: int, within_bytes: int | None = None) -> int:
@@ -96,7 +103,7 @@ def tail_offset(file: LogFile, count: int, within_bytes: int | None = None) -> i
         within_bytes: look no farther back than this; the offset may then lie inside a line.
     """
     end = file.size()
-    floor = 0 if within_bytes is None else max(0, end - within_bytes)
+    floor = file.start if within_bytes is None else max(file.start, end - within_bytes)
     stop = end - 1  # the last LF ends a line, but begins none
     while count > 0 and stop > floor:
         start = max(floor, stop - _BLOCK_BYTES)

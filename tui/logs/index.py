@@ -33,12 +33,14 @@ class LineIndex:
         behind_bytes: how much of the file wasn't indexed yet at the last update.
         generation: how often counting began anew because the file was truncated, replaced or cut at its head.
         head_cut: the last time it was a cut: the lines are the same, without those at the head.
+        trimmed: lines that are no longer counted, since segments of the log were deleted.
     """
 
     def __init__(self, path: Path, start: int = 0) -> None:
         self.path = path
         self.generation = 0
         self.head_cut = False
+        self.trimmed = 0
         self._lock = threading.Lock()
         self._file: LogFile | None = None
         self._closed = False
@@ -81,6 +83,16 @@ class LineIndex:
             begin = self.start + block * _BLOCK_BYTES
             return self._breaks_before[block] + self._file.read(begin, offset - begin).count(b"\n")
 
+    def covers(self, offset: int) -> bool:
+        """The line that holds the byte at `offset` is among those that are counted."""
+        with self._lock:
+            return self.start <= offset < self._cursor.offset
+
+    def offset_of(self, line: int) -> int | None:
+        """Where a line begins, or None when there is no such line."""
+        with self._lock:
+            return self._offset_of(self._file, line) if self._file is not None and 0 <= line < self.count else None
+
     def close(self) -> None:
         """Let go of the file; an update in another thread ends at its next slice."""
         self._closed = True
@@ -96,6 +108,8 @@ class LineIndex:
             self._file = file = self._file or LogFile.open(self.path)
             if file is None:
                 return False
+            if self.start < file.start:
+                self._trim(file.start)
             expected = self._cursor.offset
             data = self._cursor.read(file, length)
             moved = data is not None and self._cursor.offset != expected + len(data)
@@ -113,7 +127,21 @@ class LineIndex:
             self._file = newer
         self.generation += 1
         self.head_cut = head_cut
-        self._begin(0)
+        self._begin(self._file.start if self._file is not None else 0)
+
+    def _trim(self, start: int) -> None:
+        """Forget the lines before `start`, where the oldest segment that is kept begins: at a block's edge of ours."""
+        blocks, rest = divmod(start - self.start, _BLOCK_BYTES)
+        if self._cursor.offset <= start or rest:
+            self.generation += self._cursor.offset > self.start
+            self.head_cut = True
+            self._begin(start)
+            return
+        gone = self._breaks_before[blocks]
+        self._breaks_before = array("Q", (breaks - gone for breaks in self._breaks_before[blocks:]))
+        self._breaks -= gone
+        self.trimmed += gone
+        self.start = start
 
     def _count(self, data: bytes) -> None:
         """Count the line breaks of `data`, which ends at the cursor, block by block."""

@@ -16,6 +16,7 @@ from tui.app.commands import COMMANDS
 from tui.app.glyphs import Glyphs
 from tui.app.holders import FOREIGN, RESERVED, UNTOLD
 from tui.app.widgets.budget_parts import KINDS
+from tui.app.widgets.log_panel import LOG_KEYS
 from tui.keeper.states import State
 
 
@@ -61,7 +62,14 @@ def help_content(situation: Situation, glyphs: Glyphs) -> Content:
         (RESERVED, "reserved by driver and firmware"),
         (glyphs.free, "free"),
     ]
-    blocks = (("Keys", keys), ("GPU bars", signs), ("Budget bars", _budget_signs(glyphs)), ("States", states))
+    in_log = [(binding.key.replace(",", ", "), binding.tooltip) for binding in LOG_KEYS]
+    blocks = (
+        ("Keys", keys),
+        ("In the log", in_log),
+        ("GPU bars", signs),
+        ("Budget bars", _budget_signs(glyphs)),
+        ("States", states),
+    )
     return Content("\n").join(line for title, entries in blocks for line in _block(title, entries))
 
 

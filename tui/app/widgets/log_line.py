@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import islice
 from typing import NamedTuple
 
+from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
 from tui.logs.highlight import LineKind, Parts, kind_of, split
+from tui.logs.pattern import Pattern
 from tui.logs.text import sanitize
 
 GUTTER_CELLS = 2
 LINE_LIMIT = 24_000
 """Characters of a line that can be scrolled to; SGLang's `server_args=` line has up to 19,000."""
 
-COMPONENTS = ("time", "ranks", "notice", *(kind.name.lower() for kind in LineKind))
+COMPONENTS = ("time", "ranks", "notice", "match", "selected", *(kind.name.lower() for kind in LineKind))
 """Names of the styles that `draw_line` asks for."""
 
 # No sign for SGLang's "ready to roll!": it says so, too, when another server owns the port.
@@ -25,6 +28,7 @@ _SIGNS = {LineKind.ERROR: "✗", LineKind.TRACEBACK: "│", LineKind.WARNING: "!
 _ASCII_SIGNS = {LineKind.ERROR: "x", LineKind.TRACEBACK: "|", LineKind.WARNING: "!"}
 _CUT, _ASCII_CUT = ("…", "…"), ("<", ">")  # on the left, on the right; a cell each
 _BLOCKS = dict.fromkeys(range(0x2580, 0x25A0), "#")  # what progress bars are drawn with
+_MARKS = 200  # in one line
 _NUMERIC = "0123456789.,"
 _TIME_OF_DAY = re.compile(r"\d\d:\d\d:\d\d(?:\.\d+)?")
 
@@ -51,6 +55,17 @@ class LogLine(NamedTuple):
             [self._gutter_at(column, rest), filled]
         ).simplify()  # each change of style costs some 40 bytes on the wire
 
+    def parts(self, width: int) -> int:
+        """Rows of the screen that it takes when it is wrapped."""
+        return max(1, -(-self.text.cell_length // max(1, width - GUTTER_CELLS)))
+
+    def part(self, number: int, width: int, rest: Style) -> Strip:
+        """One of those rows."""
+        room = max(1, width - GUTTER_CELLS)
+        text = self.text.crop(number * room, (number + 1) * room).extend_cell_length(room, rest)
+        gutter = Strip([Segment(" " * GUTTER_CELLS, rest)], GUTTER_CELLS) if number else self.gutter
+        return Strip.join([gutter, text]).simplify()
+
     def _gutter_at(self, column: int, style: Style) -> Strip:
         if not column or not self.text.cell_length:
             return self.gutter
@@ -65,7 +80,14 @@ class LogLine(NamedTuple):
         return Strip.join([kept, Strip([Segment(self.cut[1], style)], 1)])
 
 
-def draw_line(line: bytes, style_of: StyleOf, *, ascii: bool, narrow: bool) -> LogLine:  # noqa: A002 - named like the option
+def draw_line(
+    line: bytes,
+    style_of: StyleOf,
+    *,
+    ascii: bool,  # noqa: A002 - named like the option
+    narrow: bool,
+    pattern: Pattern | None = None,
+) -> LogLine:
     """Draw a line as it is in the file; in a narrow window its stamp says the time of day alone."""
     parts = split(_drawable(sanitize(line, limit=LINE_LIMIT), ascii=ascii))
     kind = kind_of(parts)
@@ -76,7 +98,31 @@ def draw_line(line: bytes, style_of: StyleOf, *, ascii: bool, narrow: bool) -> L
     text = [Segment(part, part_style) for part, part_style in zip(parts, styles, strict=True) if part]
     sign = (_ASCII_SIGNS if ascii else _SIGNS).get(kind)
     gutter = _gutter(sign or "", style if sign or not text else text[0].style)
-    return LogLine(gutter, Strip(text), _ASCII_CUT if ascii else _CUT)
+    strip = Strip(text) if pattern is None else _marked(Strip(text), pattern, style_of("match"))
+    return LogLine(gutter, strip, _ASCII_CUT if ascii else _CUT)
+
+
+def _marked(strip: Strip, pattern: Pattern, style: Style) -> Strip:
+    """With what matches in another style."""
+    text, cuts = strip.text, []
+    for match in islice(pattern.expression.finditer(text), _MARKS):
+        if match.end() > match.start():
+            cuts += [cell_len(text[: match.start()]), cell_len(text[: match.end()])]
+    if not cuts:
+        return strip
+    pieces = list(strip.divide([*cuts, strip.cell_length]))
+    return Strip.join(_over(piece, style) if at % 2 else piece for at, piece in enumerate(pieces))
+
+
+def pointed(strip: Strip, style: Style, *, ascii: bool) -> Strip:  # noqa: A002 - named like the option
+    """A row with a sign in its gutter that it is the selected one."""
+    sign = Strip([Segment(">" if ascii else "▸", style)], 1)
+    return _over(Strip.join([strip.crop(0, 1), sign, strip.crop(GUTTER_CELLS)]), style)
+
+
+def _over(strip: Strip, style: Style) -> Strip:
+    """In another style, whatever it was in."""
+    return Strip([Segment(text, (own or Style.null()) + style) for text, own, _ in strip], strip.cell_length)
 
 
 def draw_notice(words: str, style_of: StyleOf, *, ascii: bool) -> LogLine:  # noqa: A002 - named like the option

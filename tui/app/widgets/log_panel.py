@@ -2,49 +2,102 @@
 
 from __future__ import annotations
 
-from textual.app import ComposeResult
-from textual.containers import Vertical
+import time
+from pathlib import Path
+from typing import ClassVar
+
+from textual.binding import Binding, BindingType
 from textual.content import Content
 
 from tui.app.glyphs import Glyphs
-from tui.app.widgets.log_view import LogView
+from tui.app.messages import Explained
+from tui.app.widgets.log_tools import TOOL_KEYS, LogTools
 from tui.app.words import state_words
 from tui.keeper.states import ALIVE
+from tui.launch.records import LAUNCH_NAME
 from tui.observe import Instance
 
 _FRAME_CELLS = 4  # corners and blanks that a border's title leaves
 _WHOSE_LEAST = 10
+_LOOK_S, _SILENT_LOOK_S = 0.1, 0.25
+_SILENT_AFTER_S = 10.0
 _NARROW_BELOW_CELLS = 100  # the table of servers has no room for ports then
 
 
-class LogPanel(Vertical):
-    """Reads its file only when it is told to."""
+_LAUNCH_KEYS: list[Binding] = [
+    Binding("p", "earlier", "earlier launch", id="log.earlier", show=False, tooltip="Show the launch before"),
+    Binding("P", "present", "newest launch", id="log.present", show=False, tooltip="Back to the newest launch"),
+]
+LOG_KEYS = (*TOOL_KEYS, *_LAUNCH_KEYS)
+"""What can be done while the log has the keys."""
+
+
+class LogPanel(LogTools):
+    """Reads its file only when it is told to. An earlier launch's log takes its place until `P`, or another server."""
+
+    DEFAULT_CSS = "LogPanel.-earlier { border-title-style: bold reverse; }"
+
+    BINDINGS: ClassVar[list[BindingType]] = [*_LAUNCH_KEYS]
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
-        super().__init__(id=id, classes=classes)
-        self._glyphs = glyphs
+        super().__init__(glyphs, id=id, classes=classes)
+        self._earlier: Path | None = None
+        self._absent = ""
+        self._flush_s = self._painted_at = 0.0
         self._one: Instance | None = None
         self._is_zoomed = False
+        self._hint = ""
         self._title = ""
 
-    def compose(self) -> ComposeResult:
-        """One log."""
-        yield LogView(ascii=self._glyphs.ascii_only)
+    def show(self, one: Instance | None, absent: str, *, zoomed: bool, hint: str = "") -> None:
+        """Show the log of this server's launch, or the words `absent`; zoomed: nothing else is on the screen.
 
-    @property
-    def log_view(self) -> LogView:
-        """The log."""
-        return self.query_one(LogView)
+        `hint` ends the title: how to see what has this place else.
+        """
+        if (one and one.log_path) != (self._one and self._one.log_path):
+            self._earlier = None
+            self.begin_anew()
+        self._one, self._absent, self._is_zoomed, self._hint = one, absent, zoomed, hint
+        self._show_log()
 
-    def show(self, one: Instance | None, absent: str, *, zoomed: bool) -> None:
-        """Show the log of this server's launch, or the words `absent`; zoomed: nothing else is on the screen."""
-        self._one, self._is_zoomed = one, zoomed
-        self.log_view.show(None if one is None else one.log_path, absent)
-        self._show_title()
+    def action_earlier(self) -> None:
+        """The log of the launch before the one that is shown."""
+        if self._one is None:
+            return
+        shown = (self._earlier or self._one.log_path).parent
+        earlier = [launch for launch in _launches(shown.parent) if launch.name < shown.name]
+        if not earlier:
+            self.post_message(Explained(f"{self._one.name} has no launch before {shown.name}"))
+            return
+        self._earlier = max(earlier) / self._one.log_path.name
+        self.begin_anew()
+        self._show_log()
+
+    def action_present(self) -> None:
+        """The log of the newest launch again."""
+        if self._earlier is not None:
+            self._earlier = None
+            self.begin_anew()
+            self._show_log()
+
+    def watch_file(self, flush_s: float) -> None:
+        """Look at the file ten times a second, less often when it is silent; paint once in `flush_s` at most."""
+        self._flush_s = flush_s
+        self._look()
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if now - self._painted_at >= self._flush_s and self.log_view.has_news():
+            self._painted_at = now
+            self.refresh_lines()
+        self._show_title()  # whether it follows may have changed
+        is_silent = now - self._painted_at > _SILENT_AFTER_S
+        self.set_timer(_SILENT_LOOK_S if is_silent else _LOOK_S, self._look)
 
     def refresh_lines(self) -> None:
         """Read what was appended."""
         self.log_view.refresh_lines()
+        self.show_status()
         self._show_title()
 
     def toggle_following(self) -> None:
@@ -60,6 +113,12 @@ class LogPanel(Vertical):
         """The title says more, or less."""
         self._show_title()
 
+    def _show_log(self) -> None:
+        one = self._one
+        self.log_view.show(None if one is None else self._earlier or one.log_path, self._absent)
+        self.set_class(self._earlier is not None, "-earlier")
+        self._show_title()
+
     def _show_title(self) -> None:
         title = self._title_words()
         if title != self._title:
@@ -68,10 +127,14 @@ class LogPanel(Vertical):
 
     def _title_words(self) -> str:
         one, glyphs = self._one, self._glyphs
-        if one is None:
-            return " Log "
         rule = f" {glyphs.rule} "
-        about = rule.join(words for words in (self._state_words(one), self._mode_words(one)) if words)
+        if one is None:
+            return f" Log{rule}{self._hint} " if self._hint else " Log "
+        if self._earlier is not None:
+            whose = f"{glyphs.plain(one.name)}/{glyphs.plain(self._earlier.parent.name)}"
+            start = f" EARLIER LAUNCH {glyphs.pointer} "
+            return f"{start}{glyphs.fit(whose, max(_WHOSE_LEAST, self.size.width - len(start) - 30))}{rule}P: newest "
+        about = rule.join(words for words in (self._state_words(one), self._mode_words(one), self._hint) if words)
         start = f" Log {glyphs.pointer} "
         room = self.size.width - len(f"{start}{rule}{about} ") - _FRAME_CELLS
         whose = glyphs.fit(f"{glyphs.plain(one.name)}/{glyphs.plain(one.launch)}", max(_WHOSE_LEAST, room))
@@ -91,3 +154,10 @@ class LogPanel(Vertical):
             return "" if is_over else "following"
         count = f", {view.line_count} lines" if view.is_counted else ""
         return f"{'G goes to its end' if is_over else 'F follows'}{count}"
+
+
+def _launches(folder: Path) -> list[Path]:
+    try:
+        return [path for path in folder.iterdir() if LAUNCH_NAME.fullmatch(path.name)]
+    except OSError:  # gone, or not ours to read: there is nothing to show
+        return []

@@ -1,0 +1,115 @@
+"""Finding and counting in a log without holding up the screen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual import work
+from textual.message import Message
+from textual.widget import Widget
+from textual.worker import get_current_worker
+
+from tui.errors import SgltuiError
+from tui.logs.file import LogFile
+from tui.logs.matches import MatchIndex
+from tui.logs.moments import find_moment
+from tui.logs.pattern import Pattern
+from tui.logs.search import find_line
+from tui.logs.sieve import Sieve
+
+
+@dataclass(frozen=True, slots=True)
+class Quest:
+    """What is looked for.
+
+    Attributes:
+        start: offset to begin at; backwards, lines before it are looked at.
+        turns: with nothing in this direction, the other one is tried.
+        words: what it is called where nothing is found.
+    """
+
+    path: Path
+    sieve: Sieve
+    start: int
+    backwards: bool
+    words: str
+    turns: bool = False
+
+
+class LogFinder(Widget):
+    """Has no looks; it looks for things in threads, and tells its parent by messages. A new quest ends the old one."""
+
+    DEFAULT_CSS = "LogFinder { display: none; }"
+
+    @dataclass
+    class Found(Message):
+        """The offset of a line, or None and why there is none."""
+
+        offset: int | None
+        why: str = ""
+
+    @dataclass
+    class Counted(Message):
+        """More of the log was counted."""
+
+        matches: MatchIndex
+
+    @work(thread=True, exclusive=True, group="find")
+    def find(self, quest: Quest) -> None:
+        """Find a line."""
+        worker = get_current_worker()
+        try:
+            offset = _look(quest, lambda: worker.is_cancelled)
+        except SgltuiError as error:
+            self.post_message(self.Found(None, str(error)))
+            return
+        if not worker.is_cancelled:
+            where = "in this log" if quest.turns else "above" if quest.backwards else "below"
+            self.post_message(self.Found(offset, "" if offset is not None else f"no {quest.words} {where}"))
+
+    @work(thread=True, exclusive=True, group="find")
+    def find_moment(self, path: Path, date: str, time: str) -> None:
+        """Find the first line at or after a moment."""
+        try:
+            file = LogFile.open(path)
+            offset = None
+            if file is not None:
+                with closing(file):
+                    offset = find_moment(file, date, time)
+        except SgltuiError as error:
+            self.post_message(self.Found(None, str(error)))
+        else:
+            when = f"{date} {time}".strip()
+            self.post_message(self.Found(offset, "" if offset is not None else f"no line is stamped {when} or later"))
+
+    @work(thread=True, exclusive=True, group="count")
+    def count(self, path: Path, pattern: Pattern) -> None:
+        """Count the lines that match."""
+        worker = get_current_worker()
+        matches, told = MatchIndex(path, pattern), -1.0
+        while not worker.is_cancelled and matches.update():
+            if (done := matches.done) - told > 0.1:  # noqa: PLR2004 - a repaint for each tenth of the log
+                told = done
+                self.post_message(self.Counted(matches))
+        if worker.is_cancelled:
+            matches.close()
+        else:
+            self.post_message(self.Counted(matches))
+
+    def forget(self) -> None:
+        """End what is under way."""
+        self.workers.cancel_node(self)
+
+
+def _look(quest: Quest, is_over: Callable[[], bool]) -> int | None:
+    file = LogFile.open(quest.path)
+    if file is None:
+        return None
+    with closing(file):
+        found = find_line(file, quest.sieve, quest.start, backwards=quest.backwards, is_over=is_over)
+        if found is None and quest.turns:
+            found = find_line(file, quest.sieve, quest.start, backwards=not quest.backwards, is_over=is_over)
+        return found

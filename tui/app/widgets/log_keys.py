@@ -1,0 +1,36 @@
+"""How the log view looks, and the keys that move in it."""
+
+from __future__ import annotations
+
+from textual.binding import Binding, BindingType
+
+LOG_CSS = """
+LogView {
+    background: $background;
+    overflow-x: hidden;
+    overflow-y: scroll;
+    scrollbar-size-vertical: 1;
+}
+LogView > .log-view--time { color: $text-muted; }
+LogView > .log-view--ranks { color: $text-accent; }
+LogView > .log-view--access { color: $text-muted; }
+LogView > .log-view--warning { color: $text-warning; }
+LogView > .log-view--error { color: $text-error; text-style: bold; }
+LogView > .log-view--traceback { color: $text-error; }
+LogView > .log-view--ready { text-style: bold; }
+LogView > .log-view--notice { color: $text-muted; }
+LogView > .log-view--match { background: $warning; color: $background; text-style: bold; }
+LogView > .log-view--selected { background: $primary 30%; }
+"""
+
+LOG_MOVES: list[BindingType] = [
+    Binding("up,k", "scroll_up", "Up", id="log.up", show=False),
+    Binding("down,j", "scroll_down", "Down", id="log.down", show=False),
+    Binding("pageup", "page_up", "Page up", id="log.page-up", show=False),
+    Binding("pagedown", "page_down", "Page down", id="log.page-down", show=False),
+    Binding("home,g", "scroll_home", "First line", id="log.first", show=False),
+    Binding("end,G", "scroll_end", "Follow the end", id="log.last", show=False),
+    Binding("left", "scroll_left", "Left", id="log.left", show=False),
+    Binding("right", "scroll_right", "Right", id="log.right", show=False),
+    Binding("F", "toggle_following", "Follow", id="log.follow", show=False, tooltip="Follow the log's end, or stop"),
+]

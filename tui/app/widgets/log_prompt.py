@@ -1,0 +1,71 @@
+"""One line under the log in which a person types what to look for, what to show, or where to go."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.message import Message
+from textual.widgets import Input, Label
+
+# What each prompt is called, and what may be typed.
+PROMPTS = {
+    "search": ("/", "regular expression; case counts, (?i) ignores it"),
+    "filter": ("&", "show only lines that match; nothing shows all again"),
+    "go": ("go to", "12:30, 2026-11-29 12:30:05, 50%, or the number of a line"),
+}
+
+
+class LogPrompt(Horizontal):
+    """Hidden until it is asked for. Enter answers, Esc gives up; both hide it again."""
+
+    DEFAULT_CSS = """
+    LogPrompt { height: 1; display: none; }
+    LogPrompt.-open { display: block; }
+    LogPrompt Label { width: auto; padding: 0 1; text-style: bold; }
+    LogPrompt Input, LogPrompt Input:focus { border: none; height: 1; width: 1fr; padding: 0; background: $surface; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "give up", show=False)]
+
+    @dataclass
+    class Answered(Message):
+        """What was typed; None when the person gave up."""
+
+        prompt: str
+        text: str | None
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._prompt = ""
+
+    def compose(self) -> ComposeResult:
+        """What it asks, and the answer."""
+        yield Label("", markup=False)
+        yield Input(compact=True)
+
+    def ask(self, prompt: str) -> None:
+        """Open it; `prompt` is a key of `PROMPTS`."""
+        sign, hint = PROMPTS[prompt]
+        self._prompt = prompt
+        self.query_one(Label).update(sign)
+        answer = self.query_one(Input)
+        answer.value, answer.placeholder = "", hint
+        self.add_class("-open")
+        answer.focus()
+
+    def action_give_up(self) -> None:
+        """Leave everything as it is."""
+        self._close(None)
+
+    @on(Input.Submitted)
+    def _submitted(self, event: Input.Submitted) -> None:
+        event.stop()
+        self._close(event.value)
+
+    def _close(self, text: str | None) -> None:
+        self.remove_class("-open")
+        self.post_message(self.Answered(self._prompt, text))

@@ -1,0 +1,258 @@
+"""What can be done with a log besides scrolling: search, filter, problems, jumps, copies, the pager."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult, SuspendNotSupported
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+
+from tui.app.glyphs import Glyphs
+from tui.app.messages import Explained
+from tui.app.widgets.log_finder import LogFinder, Quest
+from tui.app.widgets.log_pager import show_in_pager
+from tui.app.widgets.log_prompt import LogPrompt
+from tui.app.widgets.log_view import LogView
+from tui.app.widgets.text_line import TextLine
+from tui.errors import SgltuiError
+from tui.logs.matches import MatchIndex
+from tui.logs.moments import parse_moment
+from tui.logs.pattern import Pattern, compile_pattern
+from tui.logs.sieve import All, Hidden, Problems, Sieve
+
+_WHOLE = 100
+
+
+def _key(keys: str, action: str, label: str, tooltip: str) -> Binding:
+    return Binding(keys, action, label, id=f"log.{label.replace(' ', '-')}", show=False, tooltip=tooltip)
+
+
+TOOL_KEYS: list[Binding] = [
+    _key("/", "ask('search')", "search", "Search the log"),
+    _key("n", "again(False)", "next match", "Go to the next match below"),
+    _key("N", "again(True)", "previous match", "Go to the next match above"),
+    _key("&", "ask('filter')", "filter", "Show only lines that match"),
+    _key("A", "hide('access')", "hide access lines", "Hide access lines, or show them"),
+    _key("B", "hide('batch')", "hide batch lines", "Hide Prefill and Decode lines, or show them"),
+    _key("e", "problem(False)", "next problem", "Go to the next problem below"),
+    _key("E", "problem(True)", "previous problem", "Go to the next problem above"),
+    _key("t,%", "ask('go')", "go to", "Go to a time, a percentage, or a line"),
+    _key("w", "wrap", "wrap", "Wrap long lines, or cut them"),
+    _key("=", "pause", "pause", "Show nothing new, or go on"),
+    _key("c", "copy", "copy", "Copy the selected line, or those in view"),
+    _key("o", "pager", "pager", "Open the log in $PAGER"),
+]
+
+
+class LogTools(Vertical):
+    """A log view, a line that tells of search and filter, and a prompt."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*TOOL_KEYS]
+
+    def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
+        super().__init__(id=id, classes=classes)
+        self._glyphs = glyphs
+        self._only: Pattern | None = None
+        self._hidden = Hidden()
+        self._counted: MatchIndex | None = None
+        self._is_to_be_counted = False
+        self._trouble = ""
+
+    def compose(self) -> ComposeResult:
+        """One log."""
+        yield LogView(ascii=self._glyphs.ascii_only)
+        yield TextLine(id="log-status")
+        yield LogPrompt()
+        yield LogFinder()
+
+    @property
+    def log_view(self) -> LogView:
+        """The log."""
+        return self.query_one(LogView)
+
+    def begin_anew(self) -> None:
+        """Another log: what was looked for in the last one is forgotten."""
+        self._only, self._hidden, self._trouble = None, Hidden(), ""
+        self._drop_count()
+        self.query_one(LogFinder).forget()
+        self.log_view.highlight(None)
+        self.show_status()
+
+    def action_ask(self, prompt: str) -> None:
+        """Open the prompt."""
+        if self.log_view.path is not None:
+            self.query_one(LogPrompt).ask(prompt)
+
+    def action_again(self, backwards: bool) -> None:
+        """The next match."""
+        pattern = self.log_view.pattern
+        if pattern is None:
+            self._tell("nothing was searched for yet; / asks")
+        else:
+            self._find(pattern, f"match of {pattern.text}", backwards=backwards)
+
+    def action_problem(self, backwards: bool) -> None:
+        """The next problem."""
+        self._find(Problems(), "problem", backwards=backwards or self.log_view.following)
+
+    def action_hide(self, what: str) -> None:
+        """Hide one of the two kinds that fill a log, or show it again."""
+        access, batch = self._hidden.access, self._hidden.batch
+        self._hidden = Hidden(access != (what == "access"), batch != (what == "batch"))
+        self._sift()
+
+    def action_wrap(self) -> None:
+        """Wrap long lines, or cut them."""
+        self.log_view.wrapped = not self.log_view.wrapped
+
+    def action_pause(self) -> None:
+        """Nothing moves, or it goes on."""
+        self.log_view.paused = not self.log_view.paused
+        self.log_view.refresh_lines()
+        self.show_status()
+
+    def action_copy(self) -> None:
+        """To the terminal's clipboard (OSC 52)."""
+        text = self.log_view.text_to_copy()
+        self.app.copy_to_clipboard(text)
+        lines = text.count("\n") + 1
+        self.post_message(Explained(f"copied {lines} line{'s' if lines > 1 else ''}, where the terminal allows it"))
+
+    def action_pager(self) -> None:
+        """Leave the screen to the pager until it ends."""
+        view = self.log_view
+        if view.path is None:
+            return
+        try:
+            with self.app.suspend():
+                show_in_pager(view.path, view.here() or 0)
+        except SuspendNotSupported:
+            self._tell("there is no terminal here that a pager could have")
+        except SgltuiError as error:
+            self._tell(str(error))
+
+    def show_status(self) -> None:
+        """Tell what is looked for and shown."""
+        words = [self._trouble, self._search_words(), self._filter_words()]
+        if self.log_view.paused:
+            words.append("PAUSED: = goes on")
+        shown = f" {self._glyphs.rule} ".join(self._glyphs.plain(word) for word in words if word)
+        self.query_one("#log-status", TextLine).show(Content(f" {shown}" if shown else ""))
+
+    @on(LogPrompt.Answered)
+    def _answered(self, event: LogPrompt.Answered) -> None:
+        event.stop()
+        self.log_view.focus()
+        if event.text is None:
+            return
+        self._trouble = ""
+        try:
+            {"search": self._search, "filter": self._filter, "go": self._go}[event.prompt](event.text)
+        except SgltuiError as error:
+            self._tell(str(error))
+
+    @on(LogFinder.Found)
+    def _found(self, event: LogFinder.Found) -> None:
+        event.stop()
+        self._trouble = event.why
+        view = self.log_view
+        if event.offset is not None:
+            view.select(event.offset)
+        if self._is_to_be_counted and view.path is not None and view.pattern is not None:
+            self._is_to_be_counted = False  # not before: both at once would take twice the time
+            self.query_one(LogFinder).count(view.path, view.pattern)
+        self.show_status()
+
+    @on(LogFinder.Counted)
+    def _was_counted(self, event: LogFinder.Counted) -> None:
+        event.stop()
+        self._counted = event.matches
+        self.show_status()
+
+    def _search(self, text: str) -> None:
+        view = self.log_view
+        self._drop_count()
+        view.highlight(compile_pattern(text) if text else None)
+        if view.pattern is not None and view.path is not None:
+            self._is_to_be_counted = True
+            self._find(view.pattern, f"match of {text}", backwards=view.following, from_here=True)
+        self.show_status()
+
+    def _filter(self, text: str) -> None:
+        self._only = compile_pattern(text) if text else None
+        self._sift()
+
+    def _sift(self) -> None:
+        sieves: list[Sieve] = [] if self._only is None else [self._only]
+        if self._hidden != Hidden():
+            sieves.append(self._hidden)
+        self.log_view.show_only(All(tuple(sieves)) if sieves else None)
+        self.show_status()
+
+    def _go(self, text: str) -> None:
+        view, word = self.log_view, text.strip()
+        if view.window is None:
+            return
+        if word.removesuffix("%").isdecimal():
+            number = int(word.removesuffix("%"))
+            last = view.window.lines.count - 1
+            line = last * min(number, _WHOLE) // _WHOLE if word.endswith("%") else number - 1
+            offset = view.window.lines.offset_of(max(0, min(line, last)))
+            if offset is not None:
+                view.select(offset)
+        elif (moment := parse_moment(word)) is not None and view.path is not None:
+            self.query_one(LogFinder).find_moment(view.path, *moment)
+        else:
+            raise SgltuiError(f"{word!r} is no time, percentage or line", "for example 12:30, 50% or 1000")
+
+    def _find(self, sieve: Sieve, words: str, *, backwards: bool, from_here: bool = False) -> None:
+        view = self.log_view
+        if view.path is None or view.window is None:
+            return
+        behind = not backwards and not (from_here and view.selected is None)
+        start = view.window.size() if view.following else view.here(behind=behind)
+        sifted = sieve if self._only is None and self._hidden == Hidden() else All((sieve, *self._sieves()))
+        quest = Quest(view.path, sifted, start or 0, backwards, words, turns=from_here)
+        self.query_one(LogFinder).find(quest)
+
+    def _sieves(self) -> list[Sieve]:
+        return [self._hidden] if self._only is None else [self._only, self._hidden]
+
+    def _search_words(self) -> str:
+        pattern, counted = self.log_view.pattern, self._counted
+        if pattern is None:
+            return ""
+        if counted is None:
+            return f"/{pattern.text}"
+        with suppress(SgltuiError):
+            counted.update()
+            total = f"{counted.count}" if counted.done >= 1 else f"{counted.count}+ ({counted.done:.0%} searched)"
+            here = self.log_view.here() if self.log_view.selected is not None else None
+            return (
+                f"/{pattern.text}: {total}"
+                if here is None
+                else f"/{pattern.text}: {counted.line_at(here) + 1} of {total}"
+            )
+        return f"/{pattern.text}"
+
+    def _filter_words(self) -> str:
+        window = self.log_view.window
+        words = [f"only {self._only.text}"] if self._only is not None else []
+        words += ["no access lines"] * self._hidden.access + ["no Prefill and Decode lines"] * self._hidden.batch
+        if not words or window is None:
+            return ""
+        done = window.looked_through
+        return ", ".join(words) + (f" ({done:.0%} looked through)" if done < 1 else f": {window.lines.count} lines")
+
+    def _drop_count(self) -> None:
+        if self._counted is not None:
+            self._counted.close()
+            self._counted = None
+
+    def _tell(self, words: str) -> None:
+        self._trouble = words
+        self.show_status()

@@ -1,0 +1,80 @@
+"""Finding lines in a log of any size, forwards or backwards, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from tui.logs.file import LogFile
+from tui.logs.sieve import Sieve
+from tui.units import MIB
+
+_BLOCK_BYTES = 256 * 1024
+_LINE_BYTES = 16 * MIB  # a longer line is searched in pieces
+
+
+def find_line(
+    file: LogFile, sieve: Sieve, start: int, *, backwards: bool, is_over: Callable[[], bool] = lambda: False
+) -> int | None:
+    """Offset of the first line that passes, or None.
+
+    Args:
+        file: the log.
+        sieve: what is looked for.
+        start: offset of a line's beginning: that line is the first one looked at, or, backwards, the one before it.
+        backwards: towards the beginning of the log.
+        is_over: asked between two blocks; the search ends without a result when it says so.
+    """
+    blocks = _blocks_before(file, start) if backwards else blocks_from(file, start)
+    for offset, data in blocks:
+        if is_over():
+            return None
+        if sieve.may_hold(data) and (found := _find(data, sieve, backwards=backwards)) is not None:
+            return offset + found
+    return None
+
+
+def blocks_from(file: LogFile, start: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines from a line's beginning on, with their offset; an unfinished last line comes last."""
+    rest = b""
+    while data := file.read(start + len(rest), _BLOCK_BYTES):
+        data = rest + data
+        end = data.rfind(b"\n") + 1
+        if not end and len(data) >= _LINE_BYTES:
+            end = len(data)
+        if end:
+            yield start, data[:end]
+        start, rest = start + end, data[end:]
+    if rest:
+        yield start, rest
+
+
+def _blocks_before(file: LogFile, stop: int) -> Iterator[tuple[int, bytes]]:
+    """Whole lines before a line's beginning, the last block first."""
+    rest = b""
+    floor = file.start
+    while (top := stop - len(rest)) > floor:
+        begin = max(floor, top - _BLOCK_BYTES)
+        data = file.read(begin, top - begin) + rest
+        cut = data.find(b"\n") + 1 if begin > floor else 0
+        if begin > floor and (not cut or cut == len(data)) and len(data) < _LINE_BYTES:
+            rest = data
+            continue
+        yield begin + cut, data[cut:]
+        stop, rest = begin + cut, data[:cut]
+
+
+def _find(data: bytes, sieve: Sieve, *, backwards: bool) -> int | None:
+    lines = data.removesuffix(b"\n").split(b"\n")
+    if backwards:
+        at = len(data) + (not data.endswith(b"\n"))
+        for line in reversed(lines):
+            at -= len(line) + 1
+            if sieve.matches(line):
+                return at
+        return None
+    at = 0
+    for line in lines:
+        if sieve.matches(line):
+            return at
+        at += len(line) + 1
+    return None
