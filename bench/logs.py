@@ -190,7 +190,8 @@ def follow(words: list[str], log: Path, rate: int, seconds: float) -> tuple[floa
         begun, newest = time.monotonic(), 0
         while writer.poll() is None:
             stamps = _STAMP.findall(one.read(0.01))
-            newest = max([newest, *(int(stamp) for _, stamp in stamps)])
+            now = time.monotonic_ns()
+            newest = max([newest, *(at for _, word in stamps if (at := int(word)) < now)])
             if newest and time.monotonic() - begun > 1:
                 ages.append((time.monotonic_ns() - newest) / 1e6)
         passed = time.monotonic() - begun

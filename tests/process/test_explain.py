@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from tests.support.command_line import CommandLine
 from tests.support.planning import EAGLE
+from tests.support.waiting import wait_until
+from tui.launch.records import find_launch
 
 STORY = ("--mem-fraction-static", "0.8", *EAGLE, "--mamba-scheduler-strategy", "extra_buffer")
 HYBRID = "Qwen/Qwen3.6-27B"
@@ -23,6 +23,19 @@ def explained(command_line: CommandLine, *words: str) -> dict[str, Any]:
     return answer
 
 
+def kept_diagnosis(command_line: CommandLine, name: str, outcome: str) -> dict[str, Any]:
+    """What the keeper has had written beside the records."""
+    directory = find_launch(command_line.places, name).files.directory
+    path = directory / "diagnosis.json"
+
+    def read() -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(path.read_bytes()) if path.exists() else {}
+        return answer
+
+    wait_until(lambda: read().get("outcome") == outcome, what=f"{path} says {outcome}: {read()}")
+    return read()
+
+
 def test_the_story_from_its_own_launch(command_line: CommandLine) -> None:
     failed = command_line.run("launch", "--model", HYBRID, "--name", "story", "--force", "--wait", "--", *STORY)
     assert failed.returncode == 1, failed
@@ -32,28 +45,20 @@ def test_the_story_from_its_own_launch(command_line: CommandLine) -> None:
     assert "48 requests x 4 draft tokens takes 27.53 GiB" in answer["explanation"]
     assert answer["fraction_direction"] == "leave"
     assert answer["changes"][0]["set"] == {"max-running-requests": 8}
+    kept = kept_diagnosis(command_line, "story", "failed")
+    assert (kept["class"], kept["changes"]) == (answer["class"], answer["changes"])
     told = command_line.run("explain", "story").stdout
     assert "✗" in told
     assert "(a consequence)" in told
 
 
 def test_a_good_start_and_what_it_measured(command_line: CommandLine) -> None:
-    address = command_line.ok("launch", "--model", DENSE, "--name", "good", "--wait").strip()
+    command_line.ok("launch", "--model", DENSE, "--name", "good", "--wait")
     answer = explained(command_line, "good")
     assert (answer["outcome"], answer["class"], answer["reached_ready"]) == ("running", "none", True)
     assert answer["root_cause_line"] is None
     assert answer["memory"]["weights_gib"] > 0
-    directory = command_line.places.instances / address
-    done = subprocess.run(
-        [sys.executable, "-m", "tui.launch.explain", str(directory)],
-        env=command_line.environment,
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert json.loads((directory / "diagnosis.json").read_bytes())["class"] == "none"
+    assert kept_diagnosis(command_line, "good", "running")["class"] == "none"
     compared = json.loads(command_line.ok("plan", "--compare", "good", "--json"))
     rows = {row["component"]: row for row in compared["compare"]["rows"]}
     assert rows["weights"]["logged_gib"] == answer["memory"]["weights_gib"]

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from textual import events
 from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
@@ -127,6 +128,15 @@ async def test_a_search_finds_the_newest_match_first_and_counts(log: Path) -> No
         await pilot.press("n")
         await until(pilot, app, lambda: "no match of out of m.mory below" in status(app), "no more")
         assert "allocate 1623 MiB" in selected(app)
+
+
+async def test_keys_typed_ahead_are_meant_for_the_prompt(log: Path) -> None:
+    async with opened(log) as (app, pilot):
+        for key in "/CUDA out":
+            app.post_message(events.Key("space" if key == " " else key, key))
+        app.post_message(events.Key("enter", None))
+        await until(pilot, app, lambda: "/CUDA out: 4 of 4" in status(app), "the search")
+        assert "no access lines" not in status(app)
 
 
 async def test_matches_are_highlighted(log: Path) -> None:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 
 from tui.keeper.evidence import read_evidence
+from tui.keeper.explaining import explain_apart
 from tui.keeper.run import Run, describe_exit
 from tui.keeper.states import ALIVE, State
 from tui.keeper.steps import step
@@ -62,6 +63,7 @@ def end_by_itself(run: Run, further: Further) -> None:
     victim = run.oom_victim() if killed else None
     verdict = judge(Facts(was_ready, status["returncode"], read_evidence(records.files.log), victim))
     records.end(verdict.pop("state"), asked=False, was_ready=was_ready, **status, **verdict)
+    explain_apart(records.files)
     step("keeper-cleans-up")
     clean_up(run, StopRequest(grace_s=0), further)
 
@@ -83,6 +85,7 @@ def finish(run: Run, further: Further) -> None:
         run.members.scan()
         run.record_members()
         records.end(State.LOST, asked=False, was_ready=_was_ready(run), **describe_exit(None))
+        explain_apart(records.files)
         clean_up(run, StopRequest(grace_s=0), further)
 
 

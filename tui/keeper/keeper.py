@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tui.keeper import ending, readiness, requests
+from tui.keeper.explaining import explain_apart
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
 from tui.keeper.oom import find_counter
@@ -152,6 +153,7 @@ class Keeper:
             self._sample(run, 0)
             self._records.move(State.READY, ready_at=utc_now())
             step("keeper-ready")
+            explain_apart(self._records.files)  # what it measured, for the next plan
 
     def _is_ready(self, run: Run) -> bool:
         host, port, order = self._target.host, self._target.port, self._order

@@ -7,6 +7,7 @@ keeper's short-lived child.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping
@@ -14,6 +15,8 @@ from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import structs
 
 from tui.atomic import write_atomic
 from tui.diagnosis.advice import advise
@@ -251,14 +254,25 @@ def write_diagnosis(directory: Path, places: Places) -> Path:
         SgltuiError: its records or its log can't be read.
         OSError: it can't be written.
     """
-    recorded = read_launch(directory)
+    path, state = directory / DIAGNOSIS_FILE, None
+    # Two of us may be at it, of a server that died as it became ready: the last word is that of its last state.
+    while state is not (state := (recorded := read_launch(directory)).current_state()):
+        _write_once(recorded, path, places)
+    return path
+
+
+def _write_once(recorded: Recorded, path: Path, places: Places) -> None:
     case = with_gpus(case_of(recorded, hub=places.hub), open_reader(places).read())
     explained = explain(case)
     document = to_json(explained.diagnosis, explained.secrets)
-    path = directory / DIAGNOSIS_FILE
     write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
     _keep_figures(recorded, explained, places)
-    return path
+
+
+def _places_of(directory: Path, here: Places) -> Places:
+    """The launch's own state folder and machine, whatever the environment of who asks says."""
+    simulated = read_launch(directory).launch.simulated
+    return structs.replace(here, state=directory.parents[2], simulated=Path(simulated) if simulated else None)
 
 
 def _keep_figures(recorded: Recorded, explained: Explained, places: Places) -> None:
@@ -272,10 +286,11 @@ def _keep_figures(recorded: Recorded, explained: Explained, places: Places) -> N
 
 def main(arguments: list[str]) -> int:
     """Write `diagnosis.json` of each launch directory named; status 1 where one couldn't be."""
+    os.nice(10)  # the server it tells of comes first
     places, status = find_places(), 0
-    for directory in arguments:
+    for directory in map(Path, arguments):
         try:
-            write_diagnosis(Path(directory), places)
+            write_diagnosis(directory, _places_of(directory, places))
         except (SgltuiError, OSError) as error:
             sys.stderr.write(f"{directory}: {error}\n")
             status = 1

@@ -24,8 +24,8 @@ class LogPrompt(Horizontal):
     """Hidden until it is asked for. Enter answers, Esc gives up; both hide it again."""
 
     DEFAULT_CSS = """
-    LogPrompt { height: 1; display: none; }
-    LogPrompt.-open { display: block; }
+    LogPrompt { height: 0; }
+    LogPrompt.-open { height: 1; }
     LogPrompt Label { width: auto; padding: 0 1; text-style: bold; }
     LogPrompt Input, LogPrompt Input:focus { border: none; height: 1; width: 1fr; padding: 0; background: $surface; }
     """
@@ -45,7 +45,9 @@ class LogPrompt(Horizontal):
     def compose(self) -> ComposeResult:
         """What it asks, and the answer."""
         yield Label("", markup=False)
-        yield Input(compact=True)
+        answer = Input(compact=True)
+        answer.can_focus = False
+        yield answer
 
     def ask(self, prompt: str) -> None:
         """Open it; `prompt` is a key of `PROMPTS`."""
@@ -55,7 +57,9 @@ class LogPrompt(Horizontal):
         answer = self.query_one(Input)
         answer.value, answer.placeholder = "", hint
         self.add_class("-open")
-        answer.focus()
+        answer.can_focus = True
+        # At once, and not by `focus`, which waits: keys that were typed ahead are meant for the prompt.
+        self.screen.set_focus(answer)
 
     def action_give_up(self) -> None:
         """Leave everything as it is."""
@@ -68,4 +72,5 @@ class LogPrompt(Horizontal):
 
     def _close(self, text: str | None) -> None:
         self.remove_class("-open")
+        self.query_one(Input).can_focus = False
         self.post_message(self.Answered(self._prompt, text))

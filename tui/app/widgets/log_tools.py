@@ -146,7 +146,7 @@ class LogTools(Vertical):
     @on(LogPrompt.Answered)
     def _answered(self, event: LogPrompt.Answered) -> None:
         event.stop()
-        self.log_view.focus()
+        self.screen.set_focus(self.log_view)
         if event.text is None:
             return
         self._trouble = ""
