@@ -29,10 +29,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 import psutil
+from textual import events
 from textual.app import App, ComposeResult
 
 from tui.app.glyphs import UNICODE
 from tui.app.widgets.log_panel import LogPanel
+from tui.app.widgets.log_prompt import take_typed_ahead
 from tui.app.widgets.log_view import LogView
 
 LINE = (
@@ -67,6 +69,10 @@ class Viewer(App[None]):
         panel.query_one(LogView).show(self._path)
         panel.watch_file(0.25)
         panel.log_view.focus()
+
+    def on_key(self, event: events.Key) -> None:
+        """As the real app does."""
+        take_typed_ahead(self, event)
 
 
 class Terminal:

@@ -18,6 +18,7 @@ from tests.support.waiting import wait_until
 from tui.app.glyphs import UNICODE
 from tui.app.widgets.log_pager import show_in_pager
 from tui.app.widgets.log_panel import LogPanel
+from tui.app.widgets.log_prompt import take_typed_ahead
 from tui.app.widgets.log_view import LogView
 from tui.keeper.rotation import Rotator
 from tui.keeper.states import State
@@ -61,6 +62,9 @@ class Host(App[None]):
         self.panel.show(self.one, "no log", zoomed=True)
         self.panel.log_view.focus()
         self.screen.set_interval(0.05, self.panel.refresh_lines)
+
+    def on_key(self, event: events.Key) -> None:
+        take_typed_ahead(self, event)
 
     def copy_to_clipboard(self, text: str) -> None:
         self.copied = text
@@ -133,7 +137,7 @@ async def test_a_search_finds_the_newest_match_first_and_counts(log: Path) -> No
 async def test_keys_typed_ahead_are_meant_for_the_prompt(log: Path) -> None:
     async with opened(log) as (app, pilot):
         for key in "/CUDA out":
-            app.post_message(events.Key("space" if key == " " else key, key))
+            app.post_message(events.Key({" ": "space", "/": "slash"}.get(key, key), key))
         app.post_message(events.Key("enter", None))
         await until(pilot, app, lambda: "/CUDA out: 4 of 4" in status(app), "the search")
         assert "no access lines" not in status(app)

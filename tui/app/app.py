@@ -34,6 +34,7 @@ from tui.app.planner import Planner
 from tui.app.screens.confirm import leave_question, stop_questions
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.launch import LaunchScreen
+from tui.app.widgets.log_prompt import take_typed_ahead
 from tui.app.words import farewell
 from tui.observe import Instance, Snapshot
 
@@ -139,6 +140,8 @@ class SgltuiApp(App[None]):
         """A key that was typed ahead of the launch form waits for it, instead of acting on what is there now."""
         if isinstance(self.screen, LaunchScreen) and self.screen.hold(event):
             event.prevent_default()
+        else:
+            take_typed_ahead(self, event)
 
     def action_launch(self) -> None:
         """Open the launch form here and now, not by a message: the next key is meant for it."""

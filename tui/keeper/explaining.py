@@ -28,6 +28,7 @@ def explain_apart(files: LaunchFiles) -> None:
     ]
     environment = {**os.environ, "PYTHONPATH": str(_PACKAGE.parent)}
     try:
-        os.posix_spawn(sys.executable, words, environment, file_actions=streams, setsid=True)
+        # Of our session, by which it is told from the server's orphans; of its own group, which ctrl-c doesn't reach.
+        os.posix_spawn(sys.executable, words, environment, file_actions=streams, setpgroup=0)
     except OSError as error:  # no memory, no process, a full disk: the launch itself is on record all the same
         sys.stderr.write(f"{files.directory} isn't explained: {error}\n")

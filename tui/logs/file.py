@@ -45,6 +45,7 @@ class LogFile:
         self._archive = Archive(path)
         self._raw = path.open("rb", buffering=0)
         weakref.finalize(self, self._raw.close)  # whoever drops a log need not close it
+        self._known = self._layout()
 
     @classmethod
     def open(cls, path: Path) -> Self | None:
@@ -60,13 +61,13 @@ class LogFile:
 
     @property
     def start(self) -> int:
-        """Offset of the oldest byte that is kept."""
-        return self._archive.journal().start
+        """Offset of the oldest byte that is kept, when something was last read."""
+        return self._known.journal.start
 
     @property
     def head(self) -> int:
-        """Offset of the first byte that isn't in a segment."""
-        return self._archive.journal().archived
+        """Offset of the first byte that isn't in a segment, when something was last read."""
+        return self._known.journal.archived
 
     def size(self) -> int:
         """Offset behind the last byte, now."""
@@ -96,11 +97,11 @@ class LogFile:
 
     def _steadily(self, look: Callable[[_Layout], _T]) -> _T:
         """What a look finds while nothing is moved: it is repeated if something was."""
-        layout = self._layout()
         while True:
-            found = look(layout)
-            before, layout = layout, self._layout()
-            if layout == before:
+            before = self._known
+            found = look(before)
+            self._known = self._layout()
+            if self._known == before:
                 return found
 
     def _layout(self) -> _Layout:

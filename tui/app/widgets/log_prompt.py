@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from textual import on
-from textual.app import ComposeResult
+from textual import events, on
+from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.message import Message
@@ -18,6 +18,17 @@ PROMPTS = {
     "filter": ("&", "show only lines that match; nothing shows all again"),
     "go": ("go to", "12:30, 2026-11-29 12:30:05, 50%, or the number of a line"),
 }
+
+
+def take_typed_ahead(app: App[None], event: events.Key) -> None:
+    """For an app's `on_key`: a character that was typed before the prompt had the keys is meant for the prompt.
+
+    What an input takes doesn't come up to the app; a character that does was on its way when the prompt opened.
+    """
+    answer = app.focused
+    if isinstance(answer, Input) and isinstance(answer.parent, LogPrompt) and event.is_printable and event.character:
+        answer.insert_text_at_cursor(event.character)
+        event.prevent_default()
 
 
 class LogPrompt(Horizontal):
