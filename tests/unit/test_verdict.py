@@ -87,6 +87,15 @@ def test_what_is_left_to_drain_is_what_the_log_says_last_since_then(tmp_path: Pa
     assert watch.remaining() == 0
 
 
+def test_a_drain_is_followed_over_a_rotation(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    said = b"[2026-11-29 17:00:05] Gracefully exiting... Remaining number of requests %d. Remaining requests\n"
+    log.write_bytes(b"older lines\n" * 1000)
+    watch = DrainWatch(log)
+    log.write_bytes(b"an older line\n" + said % 5)  # the others are in a segment
+    assert watch.remaining() == 5
+
+
 @pytest.mark.parametrize(
     ("text", "kills"),
     [

@@ -5,6 +5,7 @@ As SGLang 0.5.6.post2 to 0.5.23 print them. Why there was an error is for the di
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,9 @@ class DrainWatch:
         """The newest number that was logged since the drain began; None before there is one."""
         try:
             with self._log.open("rb") as file:
+                size = file.seek(0, os.SEEK_END)
+                if size < self._offset:  # its older lines were archived meanwhile
+                    self._offset = max(0, size - _TAIL_BYTES)
                 file.seek(self._offset)
                 lines, _, _ = file.read(_TAIL_BYTES).rpartition(b"\n")
         except FileNotFoundError:
