@@ -39,7 +39,7 @@ pytest: $(VENV)/.tested
 # The whole fault matrix, hundreds of launches and stops with random kills: some 15 minutes on two cores.
 soak: $(VENV)/.tested
 	SGLTUI_TEST_SOAK=1 $(BIN)/pytest $(PYTEST_FLAGS) tests/process/test_adopt.py tests/process/test_cycles.py \
-		tests/process/test_fault_matrix.py tests/process/test_rotation.py $(SOAK_FLAGS)
+		tests/process/test_fault_matrix.py tests/process/test_rotation.py tests/process/test_simulator_switches.py $(SOAK_FLAGS)
 
 # One server at a time, in the given order: a random one would make the environments in turn.
 test-real: $(VENV)/.tested

@@ -35,8 +35,8 @@ VICTIMS = {
     "a child": {"failed", "stopped"},
 }
 MOMENTS = ("starting", "loading", "ready")
-TEN = [pytest.param(seed, 10) for seed in (1, 2)]
-TWO_HUNDRED = [pytest.param(seed, 20, marks=pytest.mark.soak) for seed in range(3, 13)]
+TEN = [pytest.param(1, 10)]
+TWO_HUNDRED = [pytest.param(seed, 20, marks=pytest.mark.soak) for seed in range(2, 12)]
 
 
 @pytest.mark.timeout(900)

@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tui.model.read import read_model
-
 from tui.budget.types import Card, Measured, PlanRequest
 from tui.gpu.capability import capability_of
 from tui.launch.planning import Described, describe_cards
+from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.sglang.parse import inventories_for, parse_flags
 from tui.sglang.versions import parse_release
