@@ -97,7 +97,8 @@ def _decide(instance: Instance, address: str, timeout_s: float | None) -> ExitCo
     elif instance.state in _UNDECIDED:
         say(f"{address} isn't ready after {timeout_s:g} s; it goes on: see `sgltui ps`")
     else:
-        say(f"{address} {instance.state}: {instance.cause or 'see its log'}; see `sgltui logs {address}`")
+        cause = instance.cause or "no cause is on record"
+        say(f"{address} {instance.state}: {cause}; `sgltui explain {address}` says why")
     return ExitCode.FAILED
 
 
