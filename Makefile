@@ -3,7 +3,7 @@
 # make soak   every step of a start and a stop hit by every fault, hundreds of launches with random kills, logs rotated under them
 # make test-real   runs the product against real SGLang servers on the CPU; needs 6 GB, see README.md
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers pytest soak test-real screenshots bench clean
+.PHONY: help demo test lint types layers pytest coverage soak test-real screenshots bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -11,7 +11,8 @@ BIN := $(VENV)/bin
 PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 CONSTRAINTS := tests/constraints.txt
-PYTEST_FLAGS ?= -n 2
+# More than a machine of two cores has: a test of processes mostly waits for them.
+PYTEST_FLAGS ?= -n 3
 REAL_FLAGS ?=
 SOAK_FLAGS ?=
 
@@ -24,7 +25,7 @@ demo: $(VENV)/.installed
 test: lint types layers pytest
 
 lint: $(VENV)/.tested
-	$(BIN)/ruff check .
+	$(BIN)/ruff check --no-cache .
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/.tested
@@ -34,6 +35,10 @@ layers: $(VENV)/.tested
 	$(BIN)/lint-imports --no-cache
 
 pytest: $(VENV)/.tested
+	$(BIN)/pytest $(PYTEST_FLAGS)
+
+# The same tests, also measured in every process they start, which takes half as long again.
+coverage: $(VENV)/.tested
 	$(BIN)/pytest $(PYTEST_FLAGS) --cov --cov-report=term:skip-covered
 
 # The whole fault matrix, hundreds of launches and stops with random kills: some 15 minutes on two cores.
@@ -51,6 +56,7 @@ screenshots: $(VENV)/.tested
 bench: $(VENV)/.installed
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/plan.py
+	$(BIN)/python bench/explain.py
 	$(BIN)/python bench/rotation.py
 	$(BIN)/python bench/logs.py
 
