@@ -69,7 +69,11 @@ def test_a_hybrid_server_sizes_its_pools_as_planned(real_machine: RealMachine, e
     # Two printed decimals, and what else happened on the machine between the log line and the sizing.
     assert budget.state.slots == pytest.approx(slots, rel=0.15)
     assert budget.kv.tokens == pytest.approx(tokens, rel=0.15)
-    assert budget.max_running_requests == int(find(r"max_running_requests=(\d+), context_len", log))
+    # Both are counted from the slots: so many slots a request, whatever the number of them.
+    requests = int(find(r"max_running_requests=(\d+), context_len", log))
+    assert budget.state.slots is not None
+    assert budget.max_running_requests is not None
+    assert budget.max_running_requests / budget.state.slots == pytest.approx(requests / slots, rel=1e-3)
 
 
 def find(pattern: str, text: str) -> str:
