@@ -19,8 +19,9 @@ from tui.cli import main
 from tui.diagnosis.compare import compare
 from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State
+from tui.launch.again import spec_of
 from tui.launch.directory import create_launch
-from tui.launch.measured import fill, key_of, recall, spec_of, store
+from tui.launch.measured import fill, key_of, recall, store
 from tui.launch.planning import Described, describe_cards, plan_launch
 from tui.launch.records import ExitRecord, GivenGpu, LaunchRecord, Machine, StateRecord
 from tui.launch.spec import LaunchSpec

@@ -49,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(metavar="COMMAND", parser_class=argparse.ArgumentParser, prog="sgltui")
     _add_plan(commands)
     _add_launch(commands)
+    _add_relaunch(commands)
     _add_ps(commands)
     _add_gpus(commands)
     _add_logs(commands)
@@ -107,6 +108,23 @@ def _add_launch(commands: _Commands) -> None:
     _add_presets_option(launch)
     launch.usage = "sgltui launch [options] (PRESET | --model PATH_OR_ID | --group GROUP) [-- SGLANG_FLAGS...]"
     launch.set_defaults(**{_PASSED_ON: ()}, changes=True)
+
+
+def _add_relaunch(commands: _Commands) -> None:
+    relaunch = _add(commands, "relaunch", "tui.cli.relaunch:relaunch", "launch a server again, with some flags changed")
+    relaunch.add_argument("address", metavar="NAME[/LAUNCH]", help="its newest launch, or the flags of an earlier one")
+    relaunch.add_argument(
+        "--set", action="append", default=[], metavar="FLAG[=VALUE]", help="max-running-requests=8; may be repeated"
+    )
+    relaunch.add_argument("--unset", action="append", default=[], metavar="FLAG", help="leave it out; may be repeated")
+    relaunch.add_argument("--back", action="store_true", help="the flags of the last launch before that became ready")
+    relaunch.add_argument("--on", metavar="0,1", help="GPUs by index or uuid (default: those that it had)")
+    relaunch.add_argument("--dry-run", action="store_true", help="show what changes and the command, and do nothing")
+    relaunch.add_argument("--force", action="store_true", help="also when it doesn't fit (status 3 otherwise)")
+    relaunch.add_argument("--grace", type=_seconds, metavar="S", help="how long the old one may drain")
+    relaunch.add_argument("--wait", action="store_true", help="until it is ready; status 1 and the cause if it fails")
+    relaunch.add_argument("--timeout", type=_seconds, metavar="S", help="with --wait: give up waiting after S seconds")
+    relaunch.set_defaults(changes=True, group=None)
 
 
 def _add_ps(commands: _Commands) -> None:

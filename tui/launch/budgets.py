@@ -9,12 +9,14 @@ from pathlib import Path
 from threading import Lock
 from typing import Generic, TypeVar
 
-from tui.budget.types import Card, MemoryBudget, Verdict
+from tui.budget.types import Card, Measured, MemoryBudget, Verdict
 from tui.errors import RefusedError
 from tui.gpu import GpuReading, GpuSnapshot
 from tui.gpu.others import knows_share
 from tui.keeper.states import State
 from tui.launch import guard
+from tui.launch.again import spec_of
+from tui.launch.measured import fill, recall
 from tui.launch.planning import (
     cards_of,
     choose_gpus,
@@ -56,23 +58,33 @@ class Budgets:
         self._budgets: _Recent[MemoryBudget] = _Recent(_KEPT_BUDGETS)
         self._models: _Recent[Model] = _Recent(_KEPT_MODELS)
 
-    def plan_spec(self, spec: LaunchSpec, reading: GpuReading, visible: str | None = None) -> MemoryBudget:
-        """What a launch would take that is to be made.
+    def plan_spec(
+        self,
+        spec: LaunchSpec,
+        reading: GpuReading,
+        visible: str | None = None,
+        own: Collection[int] = (),
+    ) -> MemoryBudget:
+        """What a launch would take that is to be made; weights that an earlier launch measured are taken for measured.
 
         Args:
             spec: the launch.
             reading: the machine's GPUs.
             visible: the user's own CUDA_VISIBLE_DEVICES, which limits the choice.
+            own: processes that it takes the place of; what they hold counts as free.
 
         Raises:
             SgltuiError: the model can't be read, or the GPUs can't be had.
         """
         release, doubt = choose_release(spec, self._settings, self._places)
-        running = guard.running(self._places)
+        running = [one for one in guard.running(self._places) if one.launch.name != spec.name or not own]
         promised = {gpu.uuid for launch in running for gpu in launch.launch.gpus}
         gpus = choose_gpus(spec, release, reading, visible=visible, promised=promised)
-        budget = self._plan(spec, release, cards_of(gpus, names=_names(running)), smallest_total(reading))
-        return _warned(budget, doubt, *_loading_doubts(gpus, running))
+        cards = cards_of(gpus, own, _names(running))
+        measured, known = fill(Measured(), recall(self._places, spec, release, cards))
+        budget = self._plan(spec, release, cards, smallest_total(reading), measured)
+        notes = budget.notes if known is None else (*budget.notes, known)
+        return replace(_warned(budget, doubt, *_loading_doubts(gpus, running)), notes=notes)
 
     def plan_launch(self, address: str, reading: GpuReading, own: Collection[int]) -> MemoryBudget:
         """What a launch takes that was made, on the GPUs it was given, were it made again now.
@@ -92,23 +104,31 @@ class Budgets:
         gpus = [_find_gpu(reading, gpu.uuid, gpu.index) for gpu in launch.gpus]
         others = [one for one in guard.running(self._places) if one.launch.name != launch.name]
         cards = cards_of(gpus, own, _names(others))
-        budget = self._plan(_spec_of(launch), _release_of(launch), cards, smallest_total(reading))
+        budget = self._plan(spec_of(launch), _release_of(launch), cards, smallest_total(reading))
         doubts = (*(_share_doubt(gpu, own) for gpu in gpus), *_loading_doubts(gpus, others))
         return _warned(budget, _release_doubt(launch), *doubts)
 
     def _plan(
-        self, spec: LaunchSpec, release: Release, cards: list[Card], smallest_total_mib: int | None
+        self,
+        spec: LaunchSpec,
+        release: Release,
+        cards: list[Card],
+        smallest_total_mib: int | None,
+        measured: Measured | None = None,
     ) -> MemoryBudget:
         model = find_model(spec.model, cache_dir=self._places.hub)
         stamp = _stamp(model)
         coarse = tuple(replace(card, used_bytes=card.used_bytes // _STEP_BYTES) for card in cards)
         environment = tuple(sorted((name, str(value)) for name, value in spec.env.items()))
-        key = (spec.model, stamp, tuple(server_words(spec)), environment, release.text, coarse, smallest_total_mib)
+        words = tuple(server_words(spec))
+        key = (spec.model, stamp, words, environment, release.text, coarse, smallest_total_mib, measured)
 
         def work_out() -> MemoryBudget:
             read = self._models.get((spec.model, stamp), lambda: read_model(model, spec.model))
-            request = make_request(spec, release, cards, smallest_total_mib, model=read, hub=self._places.hub)
-            return plan_with_changes(request)
+            hub = self._places.hub
+            return plan_with_changes(
+                make_request(spec, release, cards, smallest_total_mib, measured=measured, model=read, hub=hub)
+            )
 
         return self._budgets.get(key, work_out, keeps=lambda budget: budget.verdict is not Verdict.UNKNOWN)
 
@@ -134,19 +154,6 @@ class _Recent(Generic[T]):
                 while len(self._values) > self._most:
                     self._values.popitem(last=False)
         return value
-
-
-def _spec_of(launch: LaunchRecord) -> LaunchSpec:
-    """The launch as it was asked for, with its secrets left out."""
-    # `python -m sglang.launch_server …`, or `sglang serve …`.
-    words = launch.argv[3:] if launch.argv[1:2] == ["-m"] else launch.argv[2:]
-    return LaunchSpec(launch.name, _model_of(launch), words=tuple(words), env=launch.env, preset=launch.preset)
-
-
-def _model_of(launch: LaunchRecord) -> str:
-    """Its model; a folder that was named from where it was launched is found from here."""
-    beside = Path(launch.cwd, launch.model)
-    return str(beside) if launch.model.startswith(".") and beside.is_dir() else launch.model
 
 
 def _release_of(launch: LaunchRecord) -> Release:

@@ -29,7 +29,8 @@ from tui.errors import SgltuiError, UsageError
 from tui.gpu import GpuReading
 from tui.gpu.open import open_reader
 from tui.keeper.states import State
-from tui.launch.measured import key_of, spec_of, store
+from tui.launch.again import spec_of
+from tui.launch.measured import key_of, store
 from tui.launch.records import Recorded, find_launch, read_launch
 from tui.logs.file import LogFile
 from tui.logs.follow import Follower

@@ -18,7 +18,6 @@ import msgspec
 from tui.atomic import write_atomic
 from tui.budget.types import Card, Measured
 from tui.launch.planning import read_flags
-from tui.launch.records import LaunchRecord
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
 from tui.sglang.references import expand_home
@@ -77,12 +76,6 @@ def key_of(spec: LaunchSpec, release: Release, gpu: str) -> Key:
         gpu=gpu,
         release=release.text,
     )
-
-
-def spec_of(launch: LaunchRecord) -> LaunchSpec:
-    """A launch as it was asked for; secrets are `***` in its record."""
-    words = launch.argv[3:] if launch.argv[1:2] == ["-m"] else launch.argv[2:]
-    return LaunchSpec(launch.name, launch.model, words=tuple(words), env=launch.env, preset=launch.preset)
 
 
 def store(places: Places, key: Key, launch: str, memory: Mapping[str, Any]) -> bool:

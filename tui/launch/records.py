@@ -59,6 +59,13 @@ class RestartRecord(msgspec.Struct, frozen=True):
     backoff_s: float
 
 
+class ReferenceRecord(msgspec.Struct, frozen=True):
+    """Where the value of a secret came from: `tui.sglang.references.Reference`."""
+
+    kind: str
+    target: str
+
+
 class LogLimitsRecord(msgspec.Struct, frozen=True, kw_only=True):
     """How much of its log is kept: `tui.keeper.rotation.LogLimits`."""
 
@@ -68,7 +75,11 @@ class LogLimitsRecord(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """`launch.json`: what was asked. Secrets stand in it as `***`."""
+    """`launch.json`: what was asked. Secrets stand in it as `***`.
+
+    Attributes:
+        flag_references, env_references: where the secrets came from, so that the same can be launched again.
+    """
 
     name: str
     launch: str
@@ -82,6 +93,8 @@ class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine
     cwd: str
     env: dict[str, str] = {}
+    flag_references: dict[str, ReferenceRecord] = {}
+    env_references: dict[str, ReferenceRecord] = {}
     preset: str | None = None
     python: str | None = None
     sglang_version: str | None = None

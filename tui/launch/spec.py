@@ -28,6 +28,7 @@ class LaunchSpec:
         preset: the name of the preset it came from.
         restart: None: a failed server stays down.
         group, order: servers of one group are started in order, and stopped in reverse.
+        cwd: the folder it runs in; None: the current one.
     """
 
     name: str
@@ -43,6 +44,7 @@ class LaunchSpec:
     restart: RestartRecord | None = None
     group: str | None = None
     order: int = 0
+    cwd: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse a name that couldn't be a folder.

@@ -18,13 +18,13 @@ from tui.launch.fit import Warn, check_fit
 from tui.launch.keeping import hand_over
 from tui.launch.ports import Promise, choose_port
 from tui.launch.prune import prune
-from tui.launch.records import GivenGpu, LaunchRecord, LogLimitsRecord, Machine, Recorded
+from tui.launch.records import GivenGpu, LaunchRecord, LogLimitsRecord, Machine, Recorded, ReferenceRecord
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
 from tui.settings import Settings
 from tui.sglang.command import Command, build_arguments, make_command, split_flag_words
 from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
-from tui.sglang.references import HIDDEN, ResolvedValue, Secret, resolve_environment, resolve_flags
+from tui.sglang.references import HIDDEN, Reference, ResolvedValue, Secret, resolve_environment, resolve_flags
 from tui.sglang.words import Words, nearest_inventory
 from tui.units import MIB
 
@@ -33,7 +33,7 @@ DEFAULT_HOST = "127.0.0.1"  # SGLang's own default, 0.5.6 to 0.5.23
 
 
 @dataclass(frozen=True, slots=True)
-class _Request:
+class Prepared:
     """A launch with its secrets and its typed words read; what is left to decide depends on the machine."""
 
     spec: LaunchSpec
@@ -77,29 +77,53 @@ class Launcher:
         Raises:
             SgltuiError: refused; nothing was started.
         """
+        return self.start(self.prepare(spec), force=force)
+
+    def prepare(self, spec: LaunchSpec) -> Prepared:
+        """Check and read all of a launch that doesn't depend on what else runs: its secrets are resolved here.
+
+        Raises:
+            SgltuiError: refused; nothing was started.
+        """
         guard.check_space(self._places.instances)
         request = self._read(spec)
         guard.check_model(request.model)
+        return request
+
+    def check_room(self, request: Prepared, leaving: Recorded | None) -> None:
+        """See that its port and its GPUs can be had once another launch has left them.
+
+        Raises:
+            RefusedError: they can't.
+        """
+        ours = [one for one in guard.running(self._places) if leaving is None or one.address != leaving.address]
+        inherited = leaving is not None and request.port == leaving.launch.port
+        if not inherited:
+            choose_port(ours, request.host, request.port, self._settings.port).close()
+        self._choose_gpus(request, self._reader.read(), ours)
+
+    def start(self, request: Prepared, *, force: bool = False) -> str:
+        """Start what was prepared and return its address; arguments and errors are those of `launch`."""
         reading = self._reader.read()  # before the lock: a driver may take its time
         with launching(self._places) as lock:
-            guard.check_name(self._places, spec.name)
+            guard.check_name(self._places, request.spec.name)
             ours = guard.running(self._places)
             promise = choose_port(ours, request.host, request.port, self._settings.port)
             try:
                 gpus = self._choose_gpus(request, reading, ours)
                 version, hub = request.interpreter.sglang_version, self._places.hub
-                check_fit(spec, version, gpus, reading, self._warn, force=force, hub=hub)
+                check_fit(request.spec, version, gpus, reading, self._warn, force=force, hub=hub)
                 return self._start(request, gpus, promise, lock)
             finally:
                 promise.close()
 
-    def _choose_gpus(self, request: _Request, reading: GpuReading, ours: Sequence[Recorded]) -> tuple[GpuSnapshot, ...]:
+    def _choose_gpus(self, request: Prepared, reading: GpuReading, ours: Sequence[Recorded]) -> tuple[GpuSnapshot, ...]:
         words = Words(request.command(0).argv, request.interpreter.sglang_version)
         promised = {gpu.uuid for launch in ours for gpu in launch.launch.gpus}
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         return guard.choose_gpus(reading, request.spec.gpus, words.gpu_count(), visible=visible, promised=promised)
 
-    def _start(self, request: _Request, gpus: tuple[GpuSnapshot, ...], promise: Promise, lock: int) -> str:
+    def _start(self, request: Prepared, gpus: tuple[GpuSnapshot, ...], promise: Promise, lock: int) -> str:
         command = request.command(promise.port)
         record = self._record(request, command, gpus, promise.port)
         files = create_launch(self._places, record)
@@ -109,12 +133,12 @@ class Launcher:
         prune(self._places, record.name, self._settings.keep_launches)
         return f"{record.name}/{record.launch}"
 
-    def _read(self, spec: LaunchSpec) -> _Request:
+    def _read(self, spec: LaunchSpec) -> Prepared:
         interpreter = find_interpreter(
             spec.engine.python, self._settings.python, self._places.simulated, self._places.settings_file
         )
         typed = split_flag_words(spec.words, nearest_inventory(interpreter.sglang_version))
-        return _Request(
+        return Prepared(
             spec=spec,
             interpreter=interpreter,
             model=typed.model or spec.model,
@@ -125,7 +149,7 @@ class Launcher:
             environment=resolve_environment(spec.env),
         )
 
-    def _record(self, request: _Request, command: Command, gpus: tuple[GpuSnapshot, ...], port: int) -> LaunchRecord:
+    def _record(self, request: Prepared, command: Command, gpus: tuple[GpuSnapshot, ...], port: int) -> LaunchRecord:
         simulated = self._places.simulated
         return LaunchRecord(
             name=request.spec.name,
@@ -138,9 +162,11 @@ class Launcher:
             gpus=[GivenGpu(gpu.index, gpu.uuid, gpu.name) for gpu in gpus],
             mark=uuid.uuid4().hex,
             machine=Machine.this(),
-            cwd=_current_folder(),
+            cwd=request.spec.cwd or _current_folder(),
             log_limits=_log_limits(self._settings),
             env={name: _shown(value) for name, value in request.environment.items()},
+            flag_references=_references(request.spec.flags),
+            env_references=_references(request.spec.env),
             preset=request.spec.preset,
             python=str(request.interpreter.python),
             sglang_version=request.interpreter.sglang_version,
@@ -149,6 +175,14 @@ class Launcher:
             group=request.spec.group,
             order=request.spec.order,
         )
+
+
+def _references(values: Mapping[str, object]) -> dict[str, ReferenceRecord]:
+    return {
+        name: ReferenceRecord(value.kind, value.target)
+        for name, value in values.items()
+        if isinstance(value, Reference)
+    }
 
 
 def _log_limits(settings: Settings) -> LogLimitsRecord:

@@ -60,7 +60,18 @@ def build_arguments(flags: Mapping[str, ResolvedValue], model: str, host: str | 
     fixed: dict[str, ResolvedValue] = {"model-path": expand_home(model), "port": port}
     if host is not None:
         fixed["host"] = host
-    return [word for name, value in (fixed | dict(flags)).items() for word in _words(f"--{name}", value)]
+    return [word for name, value in (fixed | dict(flags)).items() for word in flag_words(f"--{name}", value)]
+
+
+def flag_words(option: str, value: ResolvedValue) -> list[str]:
+    """A flag with its value as words: a switch that is off has none."""
+    if isinstance(value, bool):
+        return [option] if value else []
+    if isinstance(value, list):
+        return [option, *(str(item) for item in value)]
+    if str(value).startswith("-"):  # argparse would take it for another option
+        return [_join(option, value)]
+    return [option, value if isinstance(value, str) else str(value)]
 
 
 def split_flag_words(words: Sequence[str], inventory: FlagInventory) -> TypedFlags:
@@ -115,16 +126,6 @@ def _show(previous: str, word: str) -> str:
         return word.shown
     name, equals, _ = word.partition("=")
     return f"{name}={HIDDEN}" if equals and is_secret_flag(name) else word
-
-
-def _words(option: str, value: ResolvedValue) -> list[str]:
-    if isinstance(value, bool):
-        return [option] if value else []
-    if isinstance(value, list):
-        return [option, *(str(item) for item in value)]
-    if str(value).startswith("-"):  # argparse would take it for another option
-        return [_join(option, value)]
-    return [option, value if isinstance(value, str) else str(value)]
 
 
 def _join(option: str, value: str | float) -> str:
