@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from tui.app.core import LaunchedServer, LaunchRequest, StopOutcome
+from tui.app.core import Adjusted, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import MemoryBudget
 from tui.diagnosis.progress import Progress, Stage
 from tui.errors import SgltuiError
@@ -19,11 +19,13 @@ from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
 from tui.observe import Instance, Snapshot
 from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
+from tui.sglang.flags import load_inventory
 from tui.units import GIB, MIB
 
 NAME_6000 = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 TOTAL_6000_BYTES = 97887 * MIB  # what NVML says of that GPU
 Planned = MemoryBudget | Exception
+Subject = LaunchRequest | LaunchedServer | Adjusted
 EMPTY = Snapshot(GpuReading(), ())
 
 
@@ -165,6 +167,9 @@ class FakeCore:
         asked, looks: how often `snapshot` was called, and came back.
         budget: what `plan` answers: a budget, an error that is raised, or a function of what is asked about.
         plan_gate: `plan` waits for it; it starts open.
+        words: the flags that a relaunch starts from.
+        relaunches: what was relaunched.
+        worked: what `last_worked` answers; None: nothing has.
         on_launch: called with the request, to change `now`.
     """
 
@@ -182,14 +187,17 @@ class FakeCore:
         self.look_gate.set()
         self.presets_gate = threading.Event()
         self.presets_gate.set()
-        self.budget: Planned | Callable[[LaunchRequest | LaunchedServer], Planned] = SgltuiError("no plan in this test")
-        self.plans: list[LaunchRequest | LaunchedServer] = []
+        self.budget: Planned | Callable[[Subject], Planned] = SgltuiError("no plan in this test")
+        self.plans: list[Subject] = []
         self.plan_gate = threading.Event()
         self.plan_gate.set()
         self.grace_s = 30.0
         self.asked = self.looks = 0
         self.on_launch: Callable[[LaunchRequest], None] = lambda _request: None
         self.launches: list[LaunchRequest] = []
+        self.words: tuple[str, ...] = ()
+        self.relaunches: list[Adjusted] = []
+        self.worked: Worked | None = None
         self.stops: list[tuple[str, bool]] = []
         self.outcome: StopOutcome | None = None
         self.closed = False
@@ -210,7 +218,7 @@ class FakeCore:
         self.presets_gate.wait(timeout=30)
         return self._presets, self._problems
 
-    def plan(self, about: LaunchRequest | LaunchedServer, gpus: GpuReading) -> MemoryBudget:
+    def plan(self, about: Subject, gpus: GpuReading) -> MemoryBudget:
         """What is set as `budget`."""
         del gpus
         self.plans.append(about)
@@ -227,6 +235,23 @@ class FakeCore:
         self._wait()
         self.on_launch(request)
         return f"{request.name or request.preset}/20261129T200000Z-0001"
+
+    def sheet(self, about: Adjusted) -> FlagSheet:
+        """Of SGLang 0.5.11, with its recorded inventory."""
+        del about
+        return FlagSheet("0.5.11", "Qwen/Qwen3.6-27B", self.words, load_inventory("0.5.11"), "0")
+
+    def last_worked(self, name: str) -> Worked:
+        """What is set as `worked`."""
+        if self.worked is None:
+            raise SgltuiError(f"no earlier launch of {name} became ready")
+        return self.worked
+
+    def relaunch(self, about: Adjusted) -> str:
+        """Remember the request; refuse it if told to."""
+        self.relaunches.append(about)
+        self._wait()
+        return f"{about.name}/20261129T200000Z-0008"
 
     def stop(self, name: str, *, kill: bool) -> StopOutcome:
         """Remember the request; refuse it if told to."""

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from tests.support.budgets import EXCEEDS, FITS, UNKNOWN
-from tests.support.fake_core import FakeCore, gpu, holding, identity, instance, preset, story, uuid
+from tests.support.fake_core import FakeCore, Subject, gpu, holding, identity, instance, preset, story, uuid
 from tests.support.screen import NARROW, STORY, WIDE, look, running, screen_lines, screen_text, until, until_shown
 from tui.app.app import SgltuiApp
 from tui.app.core import LaunchedServer, LaunchRequest
@@ -27,7 +27,7 @@ from tui.observe import BrokenRecord, Snapshot
 SIZES = [(60, 16), NARROW, STORY, WIDE]
 
 
-def answer(about: LaunchRequest | LaunchedServer) -> MemoryBudget:
+def answer(about: Subject) -> MemoryBudget:
     """What has 512 or 8b in its name doesn't fit."""
     name = about.preset if isinstance(about, LaunchRequest) else about.name
     return EXCEEDS if "512" in name or "8b" in name else FITS
@@ -132,7 +132,7 @@ async def test_a_slow_plan_blocks_nothing_and_the_last_selection_wins(tmp_path: 
 async def test_an_answer_about_another_server_is_not_shown(tmp_path: Path) -> None:
     core, second = story_core(tmp_path), threading.Event()
 
-    def one_by_one(about: LaunchRequest | LaunchedServer) -> MemoryBudget:
+    def one_by_one(about: Subject) -> MemoryBudget:
         if isinstance(about, LaunchedServer) and about.name == "qwen36-mtp":
             second.wait(timeout=30)
         return answer(about)

@@ -6,8 +6,8 @@ from functools import partial
 from typing import Protocol
 
 from tui.app.bridge import in_thread
-from tui.app.core import Core, LaunchRequest
-from tui.app.messages import LaunchDialogue
+from tui.app.core import Adjusted, Core, LaunchRequest
+from tui.app.messages import LaunchDialogue, RelaunchDialogue
 from tui.app.notices import (
     Kind,
     Notice,
@@ -60,6 +60,36 @@ async def launch(desk: Desk, core: Core, request: LaunchRequest, dialogue: Launc
     dialogue.close()
     desk.wanted = started.partition("/")[0]
     desk.look_now()
+
+
+async def relaunch(desk: Desk, core: Core, about: Adjusted, dialogue: RelaunchDialogue | None) -> None:
+    """Put a launch in the place of another one; a refusal stands in the dialogue, too, beside what was changed."""
+    name = about.name
+    if is_under_way(desk.notices, name):
+        _refuse(dialogue, Trouble(f"something is under way with {name} already"))
+        return
+    desk.tell(Notice(name, Kind.WORKING, f"relaunching {name}"))
+    if dialogue is not None:
+        dialogue.say_launching(about)
+    desk.stopping |= {name}
+    try:
+        started = await in_thread(partial(core.relaunch, about))
+    except Exception as error:  # noqa: BLE001 whatever fails is told, and the dialogue must not wait for ever
+        desk.tell(problem(name, trouble_of(error)))
+        _refuse(dialogue, trouble_of(error))
+    else:
+        desk.tell(Notice(name, Kind.DONE, f"launched {started}; if it fails, b goes back to what worked"))
+        desk.wanted = name
+        if dialogue is not None:
+            dialogue.close()
+    finally:
+        desk.stopping -= {name}
+        desk.look_now()
+
+
+def _refuse(dialogue: RelaunchDialogue | None, trouble: Trouble) -> None:
+    if dialogue is not None:
+        dialogue.refuse(trouble)
 
 
 async def stop(desk: Desk, core: Core, instance: Instance, *, kill: bool) -> None:

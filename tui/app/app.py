@@ -15,23 +15,28 @@ from textual.worker import Worker
 
 from tui.app import actions, theme
 from tui.app.bridge import Sampler, in_thread
-from tui.app.budgets import BudgetAnswer
+from tui.app.budgets import BudgetAnswer, again
 from tui.app.command import READ_ONLY
-from tui.app.core import Core
+from tui.app.core import Adjusted, Core
 from tui.app.dialogues import ask_all
 from tui.app.glyphs import ASCII, UNICODE
 from tui.app.messages import (
+    AdjustAsked,
+    BackAsked,
     BudgetAsked,
     Explained,
     LaunchWanted,
     NoticesRead,
+    RelaunchDialogue,
+    RelaunchWanted,
     SnapshotFailed,
     SnapshotTaken,
     StopAsked,
 )
 from tui.app.notices import Notice, Trouble, add_notice, is_passing, note, problem, trouble_of, unfinished
 from tui.app.planner import Planner
-from tui.app.screens.confirm import leave_question, stop_questions
+from tui.app.screens.adjust import AdjustScreen
+from tui.app.screens.confirm import back_question, leave_question, relaunch_question, stop_questions
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.launch import LaunchScreen
 from tui.app.widgets.log_prompt import take_typed_ahead
@@ -55,6 +60,7 @@ class SgltuiApp(App[None]):
     # Here and not on the screens: Textual doesn't load the style sheet of a default screen.
     CSS_PATH = [  # noqa: RUF012 Textual declares the type
         "screens/dashboard.tcss",
+        "screens/adjust.tcss",
         "screens/dialog.tcss",
     ]
 
@@ -136,6 +142,22 @@ class SgltuiApp(App[None]):
         """Ask whether it is meant."""
         self._ask(partial(self._stop_dialogue, message.instance, kill=message.kill))
 
+    def on_adjust_asked(self, message: AdjustAsked) -> None:
+        """Open the flag editor."""
+        if not self._is_asking:
+            about = again(message.instance)
+            screen = AdjustScreen(about, self._glyphs, read_only=self._read_only)
+            self.push_screen(screen.data_bind(SgltuiApp.snapshot, SgltuiApp.budget))
+            self._start("sheet", about.name, partial(self._read_sheet, screen, about))
+
+    def on_relaunch_wanted(self, message: RelaunchWanted) -> None:
+        """Ask whether it is meant, if something runs; else do it."""
+        self._ask(partial(self._relaunch_dialogue, message.about, message.dialogue))
+
+    def on_back_asked(self, message: BackAsked) -> None:
+        """Look for what worked, and ask whether that is meant."""
+        self._ask(partial(self._back_dialogue, message.instance))
+
     def on_key(self, event: events.Key) -> None:
         """A key that was typed ahead of the launch form waits for it, instead of acting on what is there now."""
         if isinstance(self.screen, LaunchScreen) and self.screen.hold(event):
@@ -188,6 +210,38 @@ class SgltuiApp(App[None]):
         questions = stop_questions(instance, self.snapshot, self._core.grace_s, kill=kill)
         if await ask_all(self, questions, self._glyphs):
             self._start("action", instance.name, partial(actions.stop, self, self._core, instance, kill=kill))
+
+    async def _read_sheet(self, screen: AdjustScreen, about: Adjusted) -> None:
+        try:
+            screen.fill(await in_thread(partial(self._core.sheet, about)))
+        except Exception:
+            screen.close()
+            raise
+
+    async def _relaunch_dialogue(self, about: Adjusted, dialogue: RelaunchDialogue | None) -> None:
+        running = self._in_the_way(about.name)
+        if running is not None:
+            question = relaunch_question(running, self.snapshot, self._core.grace_s)
+            if not await ask_all(self, [question], self._glyphs):
+                if dialogue is not None:
+                    dialogue.refuse(Trouble(f"{about.name} goes on as it was"))
+                return
+        self._start("action", about.name, partial(actions.relaunch, self, self._core, about, dialogue))
+
+    async def _back_dialogue(self, instance: Instance) -> None:
+        worked = await in_thread(partial(self._core.last_worked, instance.name))
+        running = self._in_the_way(instance.name)
+        lines = [f"{line.sign} {line.text}" for line in worked.difference if line.sign != " "]
+        questions = [back_question(instance.name, worked.about.launch, lines or ["nothing differs"])]
+        if running is not None:
+            questions.append(relaunch_question(running, self.snapshot, self._core.grace_s))
+        if await ask_all(self, questions, self._glyphs):
+            self._start("action", instance.name, partial(actions.relaunch, self, self._core, worked.about, None))
+
+    def _in_the_way(self, name: str) -> Instance | None:
+        """What has to go before the name can be launched again."""
+        instances = self.snapshot.instances if self.snapshot is not None else ()
+        return next((one for one in instances if one.name == name and one.local and one.members), None)
 
     async def _leave(self) -> None:
         busy = [notice.text for notice in unfinished(self.notices)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from tui.app.core import LaunchedServer, LaunchRequest
+from tui.app.core import Adjusted, LaunchedServer, LaunchRequest
 from tui.app.notices import Trouble
 from tui.budget.types import MemoryBudget
 from tui.gpu import GpuReading, GpuSnapshot
@@ -16,7 +16,7 @@ from tui.units import MIB
 
 _STEP_BYTES = 64 * MIB  # less than this changes no plan so that anybody would see it
 
-Subject = LaunchedServer | LaunchRequest
+Subject = LaunchedServer | LaunchRequest | Adjusted
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +56,18 @@ def ask_about_request(request: LaunchRequest, snapshot: Snapshot) -> BudgetQuest
     about = LaunchRequest(request.preset, gpus=request.gpus)
     given = {uuid for one in snapshot.instances if one.local and one.state in ALIVE for uuid in one.gpus}
     return BudgetQuestion(about, _occupied(snapshot.gpus.gpus, frozenset(), given), snapshot.gpus)
+
+
+def again(instance: Instance) -> Adjusted:
+    """The same launch in its own place."""
+    return Adjusted(instance.name, instance.launch, pids=frozenset(member.pid for member in instance.members))
+
+
+def ask_about_adjusted(about: Adjusted, snapshot: Snapshot) -> BudgetQuestion:
+    """A launch in the place of one that was made; others that run keep their GPUs."""
+    others = (one for one in snapshot.instances if one.local and one.state in ALIVE and one.name != about.name)
+    given = {uuid for one in others for uuid in one.gpus}
+    return BudgetQuestion(about, _occupied(snapshot.gpus.gpus, about.pids, given), snapshot.gpus)
 
 
 def _occupied(

@@ -18,6 +18,49 @@ class Launch(Command):
     changes = True
 
 
+class Relaunch(Command):
+    """Launch the selected server again with the same flags; asks first if it runs."""
+
+    keys = ("r",)
+    label = "relaunch"
+    action = "relaunch"
+    footer = 9
+    changes = True
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Only a server of this machine that isn't on its way out."""
+        return _not_ours_to_relaunch(situation)
+
+
+class Adjust(Command):
+    """Change flags of the selected server, see what that takes, and launch it again."""
+
+    keys = ("R",)
+    label = "adjust"
+    action = "adjust"
+    footer = 5
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Only a server of this machine that isn't on its way out."""
+        return _not_ours_to_relaunch(situation)
+
+
+class GoBack(Command):
+    """Go back to the flags of the last launch that became ready; asks first."""
+
+    keys = ("b",)
+    label = "what worked"
+    action = "go_back"
+    changes = True
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Only a server of this machine that isn't on its way out."""
+        return _not_ours_to_relaunch(situation)
+
+
 class Stop(Command):
     """Stop the selected server; asks first."""
 
@@ -44,7 +87,7 @@ class Kill(Command):
     keys = ("X",)
     label = "kill"
     action = "kill"
-    footer = 8
+    footer = 10
     changes = True
 
     @classmethod
@@ -59,7 +102,7 @@ class ShowLog(Command):
     keys = ("l", "enter")
     label = "log"
     action = "show_log"
-    footer = 5
+    footer = 6
 
     @classmethod
     def obstacle(cls, situation: Situation) -> str | None:
@@ -82,7 +125,7 @@ class Zoom(Command):
     keys = ("z",)
     label = "zoom"
     action = "zoom"
-    footer = 6
+    footer = 8
 
 
 class FocusGpus(Command):
@@ -226,6 +269,9 @@ class Quit(Command):
 
 COMMANDS: tuple[type[Command], ...] = (
     Launch,
+    Relaunch,
+    Adjust,
+    GoBack,
     Stop,
     Kill,
     ShowLog,
@@ -269,4 +315,15 @@ def _not_ours_to_end(situation: Situation) -> str | None:
         return f"{selected.name} runs on {selected.host}; end it there"
     if selected.state not in ALIVE and not selected.members:
         return f"{selected.name} has ended already"
+    return None
+
+
+def _not_ours_to_relaunch(situation: Situation) -> str | None:
+    selected = situation.selected
+    if selected is None:
+        return _nobody(situation)
+    if not selected.local:
+        return f"{selected.name} was launched on {selected.host}; relaunch it there"
+    if selected.state is State.STOPPING or selected.name in situation.stopping:
+        return f"{selected.name} is stopping; relaunch it when it is gone"
     return None

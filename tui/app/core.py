@@ -10,6 +10,8 @@ from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
+from tui.sglang.edit import DiffLine, FlagEdit
+from tui.sglang.flags import FlagInventory
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,52 @@ class LaunchedServer:
 
 
 @dataclass(frozen=True, slots=True)
+class Adjusted:
+    """A launch that takes the place of another one: its flags, with some of them changed.
+
+    Attributes:
+        name, launch: `NAME/LAUNCH`, whose flags it starts from.
+        gpus: indices as typed; None: those that it had.
+        pids: what runs under the name now; what that holds counts as free.
+    """
+
+    name: str
+    launch: str
+    edit: FlagEdit = field(default_factory=FlagEdit)
+    gpus: str | None = None
+    pids: frozenset[int] = field(default=frozenset(), compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class FlagSheet:
+    """The flags that a launch starts from, and those that there are.
+
+    Attributes:
+        release: that would run it.
+        words: as recorded, without secrets.
+        gpus: indices as typed.
+    """
+
+    release: str
+    model: str
+    words: tuple[str, ...]
+    inventory: FlagInventory
+    gpus: str
+
+
+@dataclass(frozen=True, slots=True)
+class Worked:
+    """An earlier launch that became ready.
+
+    Attributes:
+        difference: from the newest launch to it.
+    """
+
+    about: Adjusted
+    difference: tuple[DiffLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class StopOutcome:
     """How a stop ended.
 
@@ -84,7 +132,7 @@ class Core(Protocol):
         """The presets that can be read, and why the others can't."""
         ...
 
-    def plan(self, about: LaunchRequest | LaunchedServer, gpus: GpuReading) -> MemoryBudget:
+    def plan(self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading) -> MemoryBudget:
         """The memory budget of a launch, with changes that would make it fit; asked twice, it comes at once.
 
         Args:
@@ -101,6 +149,30 @@ class Core(Protocol):
 
         Raises:
             SgltuiError: refused, or it couldn't be started.
+        """
+        ...
+
+    def sheet(self, about: Adjusted) -> FlagSheet:
+        """The flags of the launch that it starts from.
+
+        Raises:
+            SgltuiError: its record can't be read, or no interpreter can run it.
+        """
+        ...
+
+    def last_worked(self, name: str) -> Worked:
+        """The newest earlier launch that became ready.
+
+        Raises:
+            SgltuiError: there is none.
+        """
+        ...
+
+    def relaunch(self, about: Adjusted) -> str:
+        """Stop what runs under the name, wait until its memory is back, start the new one; return `NAME/LAUNCH`.
+
+        Raises:
+            SgltuiError: refused, and nothing was stopped; or the old one couldn't be stopped, or the new one started.
         """
         ...
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from textual.message import Message
 
 from tui.app.budgets import BudgetQuestion
-from tui.app.core import LaunchRequest
+from tui.app.core import Adjusted, LaunchRequest
 from tui.app.notices import Trouble
 from tui.observe import Instance, Snapshot
 
@@ -57,6 +57,44 @@ class LaunchWanted(Message):
 
     request: LaunchRequest
     dialogue: LaunchDialogue
+
+
+class RelaunchDialogue(Protocol):
+    """Where a relaunch was asked for, and where it is told what comes of it; it may have been left meanwhile."""
+
+    def say_launching(self, about: Adjusted) -> None:
+        """It has begun."""
+        ...
+
+    def refuse(self, trouble: Trouble) -> None:
+        """It wasn't launched."""
+        ...
+
+    def close(self) -> None:
+        """It is launched."""
+        ...
+
+
+@dataclass
+class AdjustAsked(Message):
+    """A person wants to change flags of a server."""
+
+    instance: Instance
+
+
+@dataclass
+class RelaunchWanted(Message):
+    """A person wants this in the place of what it comes from; nothing was confirmed yet."""
+
+    about: Adjusted
+    dialogue: RelaunchDialogue | None = None
+
+
+@dataclass
+class BackAsked(Message):
+    """A person wants what worked before."""
+
+    instance: Instance
 
 
 @dataclass

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import os
 
-from tui.app.core import LaunchedServer, LaunchRequest, StopOutcome
+from tui.app.core import Adjusted, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import MemoryBudget
 from tui.cli.context import Context
+from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper.stop import StopRequest
+from tui.launch.again import last_that_worked, words_of
 from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
+from tui.launch.records import Recorded, find_launch
+from tui.launch.relaunch import Relauncher
 from tui.launch.spec import LaunchSpec, spec_from_preset
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
 from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
+from tui.sglang.edit import diff_words
+from tui.sglang.words import nearest_inventory
 from tui.units import GIB
 
 
@@ -31,6 +37,7 @@ class LocalCore:
         self._context = context
         self._observer = Observer(context.places, context.reader)
         self._budgets = Budgets(context.places, context.settings)
+        self._relauncher = Relauncher(context.places, context.settings, context.reader)
         self._attendant = Attendant(context.places) if adopts else None
 
     @property
@@ -50,11 +57,41 @@ class LocalCore:
         found = load_presets(self._context.places)
         return found.presets, found.problems
 
-    def plan(self, about: LaunchRequest | LaunchedServer, gpus: GpuReading) -> MemoryBudget:
+    def plan(self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading) -> MemoryBudget:
         """The memory budget of a launch; what was planned a moment ago isn't planned again."""
         if isinstance(about, LaunchedServer):
             return self._budgets.plan_launch(f"{about.name}/{about.launch}", gpus, about.pids)
-        return self._budgets.plan_spec(self._spec(about), gpus, os.environ.get("CUDA_VISIBLE_DEVICES"))
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        if isinstance(about, Adjusted):
+            spec = self._relauncher.adjust(self._base(about), about.edit, about.gpus)
+            return self._budgets.plan_spec(spec, gpus, visible, own=about.pids)
+        return self._budgets.plan_spec(self._spec(about), gpus, visible)
+
+    def sheet(self, about: Adjusted) -> FlagSheet:
+        """The flags of the launch that it starts from."""
+        base = self._base(about)
+        release = self._relauncher.release_of(base)
+        indices = ",".join(str(gpu.index) for gpu in base.launch.gpus)
+        return FlagSheet(release, base.launch.model, words_of(base.launch), nearest_inventory(release), indices)
+
+    def last_worked(self, name: str) -> Worked:
+        """The newest earlier launch that became ready."""
+        worked = last_that_worked(self._context.places, name)
+        if worked is None:
+            raise RefusedError(f"no earlier launch of {name} became ready", "R changes its flags instead")
+        newest = find_launch(self._context.places, name)
+        inventory = nearest_inventory(worked.launch.sglang_version)
+        difference = diff_words(words_of(newest.launch), words_of(worked.launch), inventory)
+        return Worked(Adjusted(name, worked.launch.launch), difference)
+
+    def relaunch(self, about: Adjusted) -> str:
+        """Stop what runs under the name, wait until its memory is back, start the new one."""
+        settings = self._context.settings
+        draft = self._relauncher.draft(self._base(about), about.edit, about.gpus)
+        # Forced: the screen has shown the plan, and the person said yes to it.
+        return self._relauncher.relaunch(
+            draft, StopRequest(settings.grace_s, settings.release_wait_s, kill=False), force=True
+        )
 
     def launch(self, request: LaunchRequest) -> str:
         """Start a server and return `NAME/LAUNCH`."""
@@ -75,6 +112,9 @@ class LocalCore:
             memory_after_bytes=_bytes(report.memory_after_gib),
             seconds=report.seconds,
         )
+
+    def _base(self, about: Adjusted) -> Recorded:
+        return find_launch(self._context.places, f"{about.name}/{about.launch}")
 
     def _spec(self, request: LaunchRequest) -> LaunchSpec:
         spec = spec_from_preset(find_preset(self._context.places, request.preset))

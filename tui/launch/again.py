@@ -21,8 +21,14 @@ from tui.text import printable
 
 
 def words_of(launch: LaunchRecord) -> tuple[str, ...]:
-    """The server's arguments as recorded: behind `python -m sglang.launch_server`, or `sglang serve`."""
-    return tuple(launch.argv[3:] if _is_module(launch) else launch.argv[2:])
+    """The server's arguments as recorded: behind `python -m sglang.launch_server`, or `sglang serve`.
+
+    Without a port that nobody asked for.
+    """
+    words = tuple(launch.argv[3:] if _is_module(launch) else launch.argv[2:])
+    if not launch.port_chosen:
+        return words
+    return edit_words(words, FlagEdit(unset=("port",)), nearest_inventory(launch.sglang_version))
 
 
 def spec_of(launch: LaunchRecord) -> LaunchSpec:
@@ -39,6 +45,7 @@ def spec_of(launch: LaunchRecord) -> LaunchSpec:
         group=launch.group,
         order=launch.order,
         cwd=launch.cwd,
+        port_hint=launch.port if launch.port_chosen else None,
     )
 
 

@@ -34,8 +34,10 @@ class Promise:
         self._holder.close()
 
 
-def choose_port(ours: Sequence[Recorded], host: str, wanted: int | None, first: int) -> Promise:
-    """The port asked for, if it is free, else the first free one from `first` on.
+def choose_port(
+    ours: Sequence[Recorded], host: str, wanted: int | None, first: int, hint: int | None = None
+) -> Promise:
+    """The port asked for, if it is free; where none is, that of the hint, else the first free one from `first` on.
 
     Raises:
         UsageError: it isn't a port.
@@ -43,7 +45,7 @@ def choose_port(ours: Sequence[Recorded], host: str, wanted: int | None, first: 
     """
     owners = {launch.launch.port: launch for launch in ours}
     if wanted is None:
-        for port in range(first, _PORT_LIMIT + 1):
+        for port in (*(() if hint is None else (hint,)), *range(first, _PORT_LIMIT + 1)):
             promise = promise_port(port) if port not in owners and _can_bind(host, port) else None
             if promise is not None:
                 return promise

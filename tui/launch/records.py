@@ -78,6 +78,7 @@ class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`launch.json`: what was asked. Secrets stand in it as `***`.
 
     Attributes:
+        port_chosen: nobody asked for this port; it was the first free one.
         flag_references, env_references: where the secrets came from, so that the same can be launched again.
     """
 
@@ -88,6 +89,7 @@ class LaunchRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     host: str
     port: int
+    port_chosen: bool = False
     gpus: list[GivenGpu]
     mark: str
     machine: Machine

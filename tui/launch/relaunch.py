@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tui.budget.types import MemoryBudget, Stage, Verdict
@@ -12,7 +11,7 @@ from tui.errors import ExitCode, RefusedError, SgltuiError
 from tui.gpu import GpuReader
 from tui.keeper.stop import StopRequest
 from tui.launch import guard
-from tui.launch.again import edit_spec, spec_of, typed_words, with_secrets, words_of
+from tui.launch.again import edit_spec, spec_of, with_secrets, words_of
 from tui.launch.budgets import Budgets
 from tui.launch.fit import DoesNotFitError, Warn
 from tui.launch.ownership import check_ours
@@ -24,8 +23,7 @@ from tui.paths import Places
 from tui.settings import Settings
 from tui.sglang.command import redact
 from tui.sglang.edit import DiffLine, FlagEdit, diff_words
-from tui.sglang.interpreter import find_interpreter, server_argv
-from tui.sglang.references import HIDDEN, Reference
+from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
 from tui.sglang.words import nearest_inventory
 
 _FAREWELL_S = 10.0
@@ -78,6 +76,23 @@ class Relauncher:
         self._reader = reader
         self._warn = warn
 
+    def release_of(self, base: Recorded) -> str:
+        """The release that would run a launch now.
+
+        Raises:
+            SgltuiError: its interpreter can't be used.
+        """
+        return self._interpreter(base).sglang_version
+
+    def adjust(self, base: Recorded, edit: FlagEdit, gpus: str | None = None) -> LaunchSpec:
+        """A launch with some flags changed; its secrets stand in it as `***`.
+
+        Raises:
+            SgltuiError: a flag is wrong for the release, or its interpreter can't be used.
+        """
+        edited = edit_spec(spec_of(base.launch), edit, nearest_inventory(self.release_of(base)))
+        return edited if gpus is None else replace(edited, gpus=parse_gpus(gpus))
+
     def draft(self, base: Recorded, edit: FlagEdit, gpus: str | None = None) -> Draft:
         """What would be launched in the place of a launch.
 
@@ -90,17 +105,11 @@ class Relauncher:
             SgltuiError: a flag is wrong for the release, a secret isn't on record, or it isn't ours.
         """
         check_ours(base, "relaunch")
-        recorded = spec_of(base.launch)
-        engine, settings = recorded.engine, self._settings
-        found = find_interpreter(engine.python, settings.python, self._places.simulated, self._places.settings_file)
-        inventory = nearest_inventory(found.sglang_version)
-        edited = with_secrets(edit_spec(recorded, edit, inventory), base.launch)
-        spec = edited if gpus is None else replace(edited, gpus=parse_gpus(gpus))
-        after = (*_referenced(spec), *typed_words(spec))
-        command = redact(server_argv(found, engine.entry, after))
-        return Draft(
-            base, spec, found.sglang_version, tuple(command), diff_words(words_of(base.launch), after, inventory)
-        )
+        found = self._interpreter(base)
+        adjusted = self.adjust(base, edit, gpus)
+        command = tuple(redact(server_argv(found, adjusted.engine.entry, adjusted.words)))
+        difference = diff_words(words_of(base.launch), adjusted.words, nearest_inventory(found.sglang_version))
+        return Draft(base, with_secrets(adjusted, base.launch), found.sglang_version, command, difference)
 
     def relaunch(self, draft: Draft, stop: StopRequest, *, force: bool = False) -> str:
         """Stop what runs under the name, wait for its memory, and start the draft; its address.
@@ -135,6 +144,10 @@ class Relauncher:
         budgets = Budgets(self._places, self._settings)
         return budgets.plan_spec(draft.spec, self._reader.read(), os.environ.get("CUDA_VISIBLE_DEVICES"), own=own)
 
+    def _interpreter(self, base: Recorded) -> Interpreter:
+        python, settings, places = spec_of(base.launch).engine.python, self._settings, self._places
+        return find_interpreter(python, settings.python, places.simulated, places.settings_file)
+
     def _running(self, name: str) -> Recorded | None:
         return next((one for one in guard.running(self._places) if one.launch.name == name), None)
 
@@ -149,12 +162,6 @@ class Relauncher:
         if budget.stage_of_failure is Stage.ARGS:
             raise RefusedError(f"SGLang would refuse its arguments: {budget.reason}; nothing was stopped", remedy)
         raise DoesNotFitError(f"it won't fit: {budget.reason}; nothing was stopped", remedy)
-
-
-def _referenced(spec: LaunchSpec) -> Sequence[str]:
-    """References as their placeholders, so that they compare equal to the record's."""
-    names = [name for name, value in spec.flags.items() if isinstance(value, Reference)]
-    return [word for name in names for word in (f"--{name}", HIDDEN)]
 
 
 def _wait_for_keeper(running: Recorded) -> None:

@@ -29,6 +29,7 @@ class LaunchSpec:
         restart: None: a failed server stays down.
         group, order: servers of one group are started in order, and stopped in reverse.
         cwd: the folder it runs in; None: the current one.
+        port_hint: where it listened before; taken again if nobody asks for another one and it is free.
     """
 
     name: str
@@ -45,6 +46,7 @@ class LaunchSpec:
     group: str | None = None
     order: int = 0
     cwd: str | None = None
+    port_hint: int | None = None
 
     def __post_init__(self) -> None:
         """Refuse a name that couldn't be a folder.

@@ -99,7 +99,7 @@ class Launcher:
         ours = [one for one in guard.running(self._places) if leaving is None or one.address != leaving.address]
         inherited = leaving is not None and request.port == leaving.launch.port
         if not inherited:
-            choose_port(ours, request.host, request.port, self._settings.port).close()
+            self._choose_port(request, ours).close()
         self._choose_gpus(request, self._reader.read(), ours)
 
     def start(self, request: Prepared, *, force: bool = False) -> str:
@@ -108,7 +108,7 @@ class Launcher:
         with launching(self._places) as lock:
             guard.check_name(self._places, request.spec.name)
             ours = guard.running(self._places)
-            promise = choose_port(ours, request.host, request.port, self._settings.port)
+            promise = self._choose_port(request, ours)
             try:
                 gpus = self._choose_gpus(request, reading, ours)
                 version, hub = request.interpreter.sglang_version, self._places.hub
@@ -116,6 +116,9 @@ class Launcher:
                 return self._start(request, gpus, promise, lock)
             finally:
                 promise.close()
+
+    def _choose_port(self, request: Prepared, ours: Sequence[Recorded]) -> Promise:
+        return choose_port(ours, request.host, request.port, self._settings.port, request.spec.port_hint)
 
     def _choose_gpus(self, request: Prepared, reading: GpuReading, ours: Sequence[Recorded]) -> tuple[GpuSnapshot, ...]:
         words = Words(request.command(0).argv, request.interpreter.sglang_version)
@@ -159,6 +162,7 @@ class Launcher:
             model=request.model,
             host=request.host,
             port=port,
+            port_chosen=request.port is None,
             gpus=[GivenGpu(gpu.index, gpu.uuid, gpu.name) for gpu in gpus],
             mark=uuid.uuid4().hex,
             machine=Machine.this(),

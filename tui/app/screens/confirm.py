@@ -93,6 +93,20 @@ def stop_questions(
     return first, Question(f"Really kill {name}?", warning, "Yes, kill it now", "No, keep it")
 
 
+def relaunch_question(
+    instance: Instance, snapshot: Snapshot | None, grace_s: float, difference: Sequence[str] = ()
+) -> Question:
+    """What runs has to go first; what changes stands below."""
+    facts = (_holds(instance, snapshot), _consequence(instance, grace_s, kill=False), *difference)
+    return Question(f"Stop {instance.name} and launch it anew?", facts, "Yes, relaunch it", "No, keep it")
+
+
+def back_question(name: str, launch: str, difference: Sequence[str]) -> Question:
+    """Going back to what worked."""
+    facts = (f"{launch} became ready; its flags, against the newest launch's:", *difference)
+    return Question(f"Launch {name} with the flags that worked?", facts, "Yes, go back", "No")
+
+
 def leave_question(busy: Sequence[str]) -> Question:
     """Leaving while something is under way: it goes on, but nobody tells how it ends."""
     facts = (*busy, "It goes on without this screen; `sgltui ps` shows how it ended.")

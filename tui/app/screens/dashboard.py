@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.message import Message
 from textual.reactive import var
 from textual.screen import Screen
 from textual.widget import Widget
 
-from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_server
+from tui.app.budgets import BudgetAnswer, BudgetQuestion, again, ask_about_server
 from tui.app.command import Command, Situation
-from tui.app.commands import FocusBudget, FocusLog, Kill, ShowLog, Stop, all_bindings
+from tui.app.commands import Adjust, FocusBudget, FocusLog, GoBack, Kill, Relaunch, ShowLog, Stop, all_bindings
 from tui.app.glyphs import Glyphs
 from tui.app.holders import assign_letters, lettered_names
-from tui.app.messages import BudgetAsked, Explained, NoticesRead, StopAsked
+from tui.app.messages import (
+    AdjustAsked,
+    BackAsked,
+    BudgetAsked,
+    Explained,
+    NoticesRead,
+    RelaunchWanted,
+    StopAsked,
+)
 from tui.app.notices import Notice, Trouble
 from tui.app.palette import CommandPalette
 from tui.app.screens.help import HelpScreen
@@ -190,11 +200,23 @@ class Dashboard(Screen[None]):
 
     def action_stop(self) -> None:
         """Ask the app to stop the selected server."""
-        self._ask_to_end(Stop, kill=False)
+        self._ask(Stop, lambda one: StopAsked(one, kill=False))
 
     def action_kill(self) -> None:
         """Ask the app to kill the selected server."""
-        self._ask_to_end(Kill, kill=True)
+        self._ask(Kill, lambda one: StopAsked(one, kill=True))
+
+    def action_relaunch(self) -> None:
+        """Ask the app for the same server again."""
+        self._ask(Relaunch, lambda one: RelaunchWanted(again(one)))
+
+    def action_adjust(self) -> None:
+        """Ask the app for the flag editor."""
+        self._ask(Adjust, AdjustAsked)
+
+    def action_go_back(self) -> None:
+        """Ask the app for what worked before."""
+        self._ask(GoBack, BackAsked)
 
     def action_show_log(self) -> None:
         """The log alone, or everything again."""
@@ -255,12 +277,13 @@ class Dashboard(Screen[None]):
     def _table(self) -> InstanceTable:
         return self.query_one(ServersPanel).table
 
-    def _ask_to_end(self, command: type[Command], *, kill: bool) -> None:
+    def _ask(self, command: type[Command], make: Callable[[Instance], Message]) -> None:
+        """Ask the app about the selected server, or say why that makes no sense."""
         one, why = self.selected, command.why_not(self.situation)
         if why is not None:
             self.post_message(Explained(why))
         elif one is not None:
-            self.post_message(StopAsked(one, kill))
+            self.post_message(make(one))
 
     def _focused_panel(self) -> str:
         inside = self.focused.ancestors_with_self if self.focused is not None else ()

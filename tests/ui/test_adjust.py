@@ -1,0 +1,207 @@
+"""The flag editor: what is typed is planned, what is proposed is one key away, and nothing happens before a yes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import Input
+
+from tests.support.budgets import EXCEEDS, FITS
+from tests.support.fake_core import FakeCore, Subject, identity, instance, story
+from tests.support.screen import NARROW, STORY, WIDE, running, screen_lines, screen_text, until, until_shown
+from tui.app.core import Adjusted, Worked
+from tui.app.flag_rows import flag_rows, value_words
+from tui.app.screens.adjust import AdjustScreen, with_change
+from tui.app.screens.dashboard import Dashboard
+from tui.budget.types import MemoryBudget
+from tui.errors import RefusedError
+from tui.gpu import GpuReading
+from tui.keeper.states import State
+from tui.observe import Snapshot
+from tui.sglang.edit import DiffLine, FlagEdit
+
+TYPED = (
+    *("--model-path", "Qwen/Qwen3.6-27B", "--port", "30000", "--mem-fraction-static", "0.8"),
+    *("--speculative-algorithm", "EAGLE", "--trust-remote-code"),
+)
+EIGHT = FlagEdit((("max-running-requests", ("8",)),))
+
+
+def outcome(about: Subject) -> MemoryBudget:
+    """Eight requests fit."""
+    return FITS if isinstance(about, Adjusted) and ("max-running-requests", ("8",)) in about.edit.set else EXCEEDS
+
+
+def core_with(*, state: State = State.FAILED, **changes: object) -> FakeCore:
+    """A core over one server."""
+    one = instance("story", state, **{"pid": None, **changes})
+    core = FakeCore(Snapshot(GpuReading(story(Path("/nonexistent")).gpus.gpus), (one,)))
+    core.budget, core.words = outcome, TYPED
+    return core
+
+
+@pytest.mark.parametrize("size", [NARROW, STORY, WIDE])
+async def test_what_is_proposed_is_one_key_away_and_launched_with_the_next(size: tuple[int, int]) -> None:
+    core = core_with()
+    async with running(core, size=size) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "Relaunch story adjusted ── Qwen/Qwen3.6-27B ── SGLang 0.5.11")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        assert "nothing is changed: the same flags again" in screen_text(app)
+        await pilot.press("1")
+        await until_shown(pilot, app, "FITS  173k tokens")
+        assert "+ --max-running-requests 8" in screen_text(app)
+        assert max(len(line) for line in screen_lines(app)) <= size[0]
+        assert core.relaunches == []
+        await pilot.press("R")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
+        assert core.relaunches == [Adjusted("story", "20261129T171001Z-0007", EIGHT)]
+        await until_shown(pilot, app, "launched story/20261129T200000Z-0008; if it fails, b goes back to what worked")
+
+
+async def test_a_value_is_planned_as_it_is_typed_and_refused_if_it_cannot_be_meant() -> None:
+    core = core_with()
+    async with running(core) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("slash", *"max-run", "enter", "enter", "8")
+        await until_shown(pilot, app, "FITS  173k tokens")
+        await pilot.press("x")
+        await until_shown(pilot, app, "--max-running-requests 8x: must be a whole number")
+        await pilot.press("enter")
+        assert isinstance(app.focused, Input), "it isn't taken"
+        await pilot.press("backspace", "enter")
+        await until_shown(pilot, app, "+ max-running-requests")
+        assert "must be a whole number" not in screen_text(app)
+        await pilot.press("u")
+        await until_shown(pilot, app, "nothing is changed")
+        assert core.relaunches == []
+
+
+async def test_escape_gives_up_what_was_typed_then_leaves() -> None:
+    async with running(core_with()) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("enter", "9")
+        await until_shown(pilot, app, "+ --mem-fraction-static 9")
+        await pilot.press("escape")
+        await until_shown(pilot, app, "nothing is changed")
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
+
+
+async def test_switches_are_switched_and_flags_left_out() -> None:
+    core = core_with()
+    async with running(core, size=WIDE) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("slash", *"trust-remote", "enter", "enter")
+        await until_shown(pilot, app, "- --trust-remote-code")
+        await pilot.press("escape", "slash", *"enable-metrics", "enter", "enter")
+        await until_shown(pilot, app, "+ --enable-metrics")
+        await pilot.press("escape", "R")
+        await until(pilot, lambda: core.relaunches, "the relaunch")
+        [about] = core.relaunches
+        assert about.edit == FlagEdit((("enable-metrics", ()),), ("trust-remote-code",))
+
+
+async def test_a_running_server_goes_only_after_a_yes() -> None:
+    core = core_with(state=State.READY, pid=4211, members=(identity(4211),), memory_bytes=1 << 36, uptime_s=60.0)
+    async with running(core) as (app, pilot):
+        await pilot.press("r")
+        await until_shown(pilot, app, "Stop story and launch it anew?")
+        assert "pid 4211 on GPU 0 holds 64.0 GiB, up 1 min." in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, Dashboard), "no is the default")
+        assert core.relaunches == []
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("R")
+        await until_shown(pilot, app, "Stop story and launch it anew?")
+        await pilot.press("n")
+        await until_shown(pilot, app, "story goes on as it was")
+        await pilot.press("R", "y")
+        await until(pilot, lambda: core.relaunches, "the relaunch")
+
+
+async def test_a_refusal_leaves_what_was_changed() -> None:
+    core = core_with()
+    core.refusal = RefusedError("port 30000 is taken by pid 1", "give another --port")
+    async with running(core) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("1")
+        await until_shown(pilot, app, "FITS")
+        await pilot.press("R")
+        await until_shown(pilot, app, "port 30000 is taken by pid 1")
+        assert isinstance(app.screen, AdjustScreen)
+        assert "+ --max-running-requests 8" in screen_text(app)
+
+
+async def test_back_to_what_worked() -> None:
+    core = core_with()
+    async with running(core) as (app, pilot):
+        await pilot.press("b")
+        await until_shown(pilot, app, "no earlier launch of story became ready")
+        worked = Adjusted("story", "20261129T170000Z-0003")
+        core.worked = Worked(worked, (DiffLine("-", "--max-running-requests 512"), DiffLine(" ", "--tp-size 1")))
+        await pilot.press("b")
+        await until_shown(pilot, app, "Launch story with the flags that worked?")
+        assert "- --max-running-requests 512" in screen_text(app)
+        assert "--tp-size" not in screen_text(app)
+        await pilot.press("y")
+        await until(pilot, lambda: core.relaunches == [worked], "the relaunch")
+
+
+async def test_read_only_looks_and_changes_nothing() -> None:
+    core = core_with()
+    async with running(core, read_only=True) as (app, pilot):
+        await pilot.press("r")
+        await until_shown(pilot, app, "read-only: nothing is changed")
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("1", "R")
+        await until_shown(pilot, app, "✗ read-only: nothing is changed")
+        assert core.relaunches == []
+
+
+async def test_a_sheet_that_cannot_be_read_is_told() -> None:
+    core = core_with()
+
+    def refuse(_about: Adjusted) -> None:
+        raise RefusedError("no interpreter with SGLang was found", "name one in the settings")
+
+    core.sheet = refuse  # type: ignore[method-assign,assignment]
+    async with running(core) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "no interpreter with SGLang was found")
+        assert isinstance(app.screen, Dashboard)
+
+
+def test_the_rows_changed_first() -> None:
+    core = FakeCore()
+    core.words = TYPED
+    sheet = core.sheet(Adjusted("story", "1"))
+    rows = flag_rows(sheet, EIGHT.unsetting("trust-remote-code"))
+    assert [(row.name, row.value, row.was) for row in rows[:6]] == [
+        ("changed", None, None),
+        ("max-running-requests", "8", ""),
+        ("trust-remote-code", None, "on"),
+        ("given", None, None),
+        ("mem-fraction-static", "0.8", None),
+        ("speculative-algorithm", "EAGLE", None),
+    ]
+    found = flag_rows(sheet, FlagEdit(), "mamba dtype")
+    assert [row.name for row in found] == ["1 flag of SGLang 0.5.11", "mamba-ssm-dtype"]
+    flag = found[1].flag
+    assert flag is not None
+    assert value_words(flag) == "one of float32, bfloat16, float16"
+
+
+def test_a_proposal_as_an_edit() -> None:
+    change = replace(EXCEEDS.changes[0], set={"disable-radix-cache": "true", "tp-size": "2"}, unset=("page-size",))
+    assert with_change(FlagEdit(), change) == FlagEdit(
+        (("disable-radix-cache", ()), ("tp-size", ("2",))), ("page-size",)
+    )

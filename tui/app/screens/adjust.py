@@ -1,0 +1,339 @@
+"""What if: the flags of a launch on one side, what they take on the other; each key typed plans it again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.reactive import var
+from textual.screen import Screen
+from textual.widgets import Input, OptionList
+
+from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted
+from tui.app.command import READ_ONLY
+from tui.app.core import Adjusted, FlagSheet
+from tui.app.flag_rows import FlagRow, edited_flags, flag_rows, trouble_with, value_words
+from tui.app.glyphs import Glyphs
+from tui.app.messages import BudgetAsked, RelaunchWanted
+from tui.app.notices import Trouble
+from tui.app.screens.launch import trouble_content
+from tui.app.widgets.budget_panel import BudgetPanel
+from tui.app.widgets.budget_words import MOST_CHANGES
+from tui.app.widgets.diff_lines import diff_lines
+from tui.app.widgets.flag_list import FlagList
+from tui.app.widgets.text_line import TextLine
+from tui.budget.types import FlagChange
+from tui.observe import Snapshot
+from tui.sglang.edit import DiffLine, FlagEdit, diff_words
+
+_KEYS = "Enter change  1-3 propose  R relaunch  u undo  / search  d command  Esc back"
+_WIDE_FROM = 100
+
+
+class AdjustScreen(Screen[None]):
+    """Asks by `RelaunchWanted`, and is told by `say_launching`, `refuse` and `close` what came of it."""
+
+    AUTO_FOCUS = ""
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "back", "back", show=False),
+        Binding("q", "back", "back", show=False),
+        Binding("slash", "search", "search", show=False),
+        Binding("u,delete,backspace", "undo", "undo", show=False),
+        Binding("d", "command", "command", show=False),
+        Binding("R", "go", "relaunch", show=False),
+        *(Binding(str(number), f"take({number})", "take a proposal", show=False) for number in (1, 2, 3)),
+        Binding("tab", "other_side", "other side", show=False),
+    ]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE_FROM, "-wide")]  # noqa: RUF012 Textual declares the type
+
+    snapshot: var[Snapshot | None] = var(None, init=False)
+    budget: var[BudgetAnswer | None] = var(None, init=False)
+
+    def __init__(self, about: Adjusted, glyphs: Glyphs, *, read_only: bool) -> None:
+        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self._about = about
+        self._glyphs = glyphs
+        self._read_only = read_only
+        self._sheet: FlagSheet | None = None
+        self._asked: BudgetQuestion | None = None
+        self._edited: FlagRow | None = None  # whose value is being typed
+        self._before = about.edit  # what Esc goes back to while a value is typed
+        self._is_whole = False
+        self._is_wanted = False
+
+    def compose(self) -> ComposeResult:
+        """Title, the two sides, what is said, and the keys."""
+        yield TextLine(id="adjust-title")
+        with Horizontal(id="sides"):
+            with Vertical(id="editor", classes="panel") as editor:
+                editor.border_title = Content(" Flags ")
+                yield Input(id="search", placeholder="part of a flag's name", compact=True)
+                yield FlagList(self._glyphs)
+                yield TextLine(id="flag-help")
+                yield Input(id="value", compact=True)
+            with Vertical(id="outcome"):
+                yield BudgetPanel(self._glyphs, id="budget", classes="panel")
+                with VerticalScroll(id="difference", classes="panel") as difference:
+                    difference.border_title = Content(" What changes ")
+                    yield TextLine()
+        yield TextLine(id="answer")
+        yield TextLine(id="adjust-keys")
+
+    def on_mount(self) -> None:
+        """Until the flags are read."""
+        for box in self.query(Input):
+            box.cursor_blink = False
+            box.display = False
+        self.query_one(FlagList).focus()
+        self._show_title()
+        self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {_KEYS}", "$quiet"))
+
+    def fill(self, sheet: FlagSheet) -> None:
+        """The flags are read."""
+        self._sheet = sheet
+        self._show_title()
+        self._edit(self._about.edit)
+
+    def say_launching(self, about: Adjusted) -> None:
+        """It has begun."""
+        self._answer(Content(f"{self._glyphs.ellipsis} relaunching {self._glyphs.plain(about.name)}"))
+
+    def refuse(self, trouble: Trouble) -> None:
+        """It wasn't launched; everything stays as it is."""
+        self._is_wanted = False
+        self._answer(trouble_content(trouble, self._glyphs))
+
+    def close(self) -> None:
+        """It is launched."""
+        if self.app.screen is self:
+            self.dismiss()
+
+    # --- keys
+
+    def action_back(self) -> None:
+        """Out of the field, out of the search, out of here."""
+        if self._edited is not None:
+            self._edit(self._before)
+            self._end_typing()
+        elif self.query_one("#search", Input).display:
+            self._end_search()
+        else:
+            self.dismiss()
+
+    def action_search(self) -> None:
+        """Look for a flag among all that the release has."""
+        box = self.query_one("#search", Input)
+        box.display = True
+        self.set_focus(box)  # at once, and not by `focus`, which waits: what is typed ahead is meant for it
+
+    def action_undo(self) -> None:
+        """Undo what was changed about the flag, or leave it out."""
+        row = self.query_one(FlagList).row
+        if row is None or row.flag is None:
+            return
+        edit = self._about.edit
+        self._edit(edit.forgetting(row.name) if row.was is not None else edit.unsetting(row.name))
+
+    def action_command(self) -> None:
+        """All flags of the comparison, or only what changes."""
+        self._is_whole = not self._is_whole
+        self._show_difference()
+
+    def action_take(self, number: int) -> None:
+        """Make one of the changes that the budget proposes."""
+        answer = self._answered
+        if answer is None:
+            self._answer(Content("it isn't planned yet: press it again when the budget is there"))
+            return
+        changes = answer.budget.changes[:MOST_CHANGES] if answer.budget is not None else ()
+        if number > len(changes):
+            self._answer(Content(f"the budget proposes no change {number}"))
+        elif (release := changes[number - 1].upgrade) is not None:
+            self._answer(Content(f"for that, SGLang {release} or later has to be installed"))
+        else:
+            self._edit(with_change(self._about.edit, changes[number - 1]))
+
+    def action_go(self) -> None:
+        """Relaunch with what stands here, unless a value can't be meant."""
+        wrong = READ_ONLY if self._read_only else self._trouble()
+        if wrong is not None:
+            self.refuse(Trouble(wrong))
+        elif self._sheet is not None and not self._is_wanted:
+            self._is_wanted = True
+            self.post_message(RelaunchWanted(self._about, self))
+
+    def action_other_side(self) -> None:
+        """To the budget, and back."""
+        flags = self.query_one(FlagList)
+        (self.query_one(BudgetPanel) if flags.has_focus else flags).focus()
+
+    # --- typing
+
+    @on(OptionList.OptionSelected)
+    def _picked(self, event: OptionList.OptionSelected) -> None:
+        """Switch it, or ask for its value."""
+        event.stop()
+        row = self.query_one(FlagList).row
+        if row is None or row.flag is None:
+            return
+        if row.flag.is_switch:
+            edit = self._about.edit
+            if row.was is not None:
+                self._edit(edit.forgetting(row.name))
+            else:
+                self._edit(edit.setting(row.name) if row.value is None else edit.unsetting(row.name))
+            return
+        self._edited, self._before = row, self._about.edit
+        box = self.query_one("#value", Input)
+        box.placeholder = row.name
+        with box.prevent(Input.Changed):
+            box.value = row.value or ""
+        box.display = True
+        self.set_focus(box)  # at once, and not by `focus`, which waits: what is typed ahead is meant for it
+
+    @on(Input.Changed, "#value")
+    def _typed(self, event: Input.Changed) -> None:
+        """Plan with what stands there."""
+        event.stop()
+        if self._edited is not None and self._edited.flag is not None:
+            self._edit(_with_value(self._before, self._edited, event.value))
+
+    @on(Input.Submitted, "#value")
+    def _entered(self, event: Input.Submitted) -> None:
+        """Keep it, if the release takes it."""
+        event.stop()
+        wrong = self._trouble()
+        if wrong is not None:
+            self._answer(trouble_content(Trouble(wrong), self._glyphs))
+            return
+        self._end_typing()
+
+    @on(Input.Changed, "#search")
+    def _searched(self, event: Input.Changed) -> None:
+        event.stop()
+        self._show_rows()
+
+    @on(Input.Submitted, "#search")
+    def _found(self, event: Input.Submitted) -> None:
+        event.stop()
+        self.query_one(FlagList).focus()
+
+    @on(FlagList.Pointed)
+    def _pointed(self, event: FlagList.Pointed) -> None:
+        event.stop()
+        flag = event.row.flag
+        words = "" if flag is None else f"--{flag.name}: {value_words(flag)}"
+        self.query_one("#flag-help", TextLine).show(Content.styled(self._glyphs.plain(words), "$quiet"))
+
+    def _end_typing(self) -> None:
+        name = self._edited.name if self._edited is not None else None
+        self._edited = None
+        self.query_one("#value", Input).display = False
+        flags = self.query_one(FlagList)
+        flags.focus()
+        if self.query_one("#search", Input).display:
+            self._end_search()
+        if name is not None:
+            flags.go_to(name)
+
+    def _end_search(self) -> None:
+        box = self.query_one("#search", Input)
+        box.display = False
+        with box.prevent(Input.Changed):
+            box.value = ""
+        self._show_rows()
+        self.query_one(FlagList).focus()
+
+    # --- showing
+
+    def watch_snapshot(self) -> None:
+        """Others hold more or less memory now."""
+        self._plan()
+
+    def watch_budget(self) -> None:
+        """A budget is there."""
+        if self.budget is not None:
+            self.query_one(BudgetPanel).answer(self.budget)
+
+    def on_resize(self) -> None:
+        """Other widths."""
+        self.call_after_refresh(self._show_difference)
+
+    def _edit(self, edit: FlagEdit) -> None:
+        """This is the edit now."""
+        self._about = replace(self._about, edit=edit)
+        self._show_rows()
+        self._show_difference()
+        wrong = self._trouble()
+        self._answer(trouble_content(Trouble(wrong), self._glyphs) if wrong is not None else Content())
+        self._plan()
+
+    def _trouble(self) -> str | None:
+        if self._sheet is None:
+            return None
+        found = (trouble_with(self._sheet, name, words) for name, words in self._about.edit.set)
+        return next((trouble for trouble in found if trouble is not None), None)
+
+    def _show_title(self) -> None:
+        plain, sheet = self._glyphs.plain, self._sheet
+        rest = "reading its flags" if sheet is None else f"{sheet.model} {self._glyphs.rule} SGLang {sheet.release}"
+        words = f" Relaunch {self._about.name} adjusted {self._glyphs.rule} {rest}"
+        self.query_one("#adjust-title", TextLine).show(Content.styled(plain(words), "bold"))
+
+    def _show_rows(self) -> None:
+        if self._sheet is not None:
+            search = self.query_one("#search", Input)
+            rows = flag_rows(self._sheet, self._about.edit, search.value if search.display else "")
+            self.query_one(FlagList).show_rows(rows)
+
+    def _show_difference(self) -> None:
+        box = self.query_one("#difference")
+        width = box.scrollable_content_region.width
+        if self._sheet is not None and width:
+            lines = diff_lines(self._difference(self._sheet), width, self._glyphs, whole=self._is_whole)
+            box.query_one(TextLine).show(Content("\n").join(lines))
+
+    def _difference(self, sheet: FlagSheet) -> tuple[DiffLine, ...]:
+        after = [word for given in edited_flags(sheet, self._about.edit) for word in given.typed]
+        return diff_words(sheet.words, after, sheet.inventory)
+
+    @property
+    def _answered(self) -> BudgetAnswer | None:
+        """The budget of what stands here, where it is there."""
+        return self.budget if self.budget is not None and self.budget.question.about == self._about else None
+
+    def _plan(self) -> None:
+        """Ask what this takes, unless that was asked already."""
+        if self._sheet is None or self.snapshot is None or self._trouble() is not None:
+            return
+        question = ask_about_adjusted(self._about, self.snapshot)
+        self.query_one(BudgetPanel).ask(self._about.name, question, "")
+        if question != self._asked:
+            self._asked = question
+            self.post_message(BudgetAsked(question))
+
+    def _answer(self, content: Content) -> None:
+        self.query_one("#answer", TextLine).show(content)
+
+
+def with_change(edit: FlagEdit, change: FlagChange) -> FlagEdit:
+    """The edit with a proposed change made."""
+    for name in change.unset:
+        edit = edit.unsetting(name)
+    for name, value in change.set.items():
+        edit = edit.setting(name, *(() if value == "true" else (value,)))
+    return edit
+
+
+def _with_value(before: FlagEdit, row: FlagRow, text: str) -> FlagEdit:
+    """The edit while a value is typed; nothing typed leaves the flag out."""
+    assert row.flag is not None  # noqa: S101 - a heading is never edited
+    words = tuple(text.split()) if row.flag.nargs in ("+", "*") else (text.strip(),)
+    if not text.strip():
+        return before.unsetting(row.name) if row.value is not None and row.was is None else before.forgetting(row.name)
+    return before.setting(row.name, *words)
