@@ -19,7 +19,7 @@ class Launch(Command):
 
 
 class Relaunch(Command):
-    """Launch the selected server again with the same flags; asks first if it runs."""
+    """Launch it again with the same flags; asks first if it runs."""
 
     keys = ("r",)
     label = "relaunch"
@@ -34,7 +34,7 @@ class Relaunch(Command):
 
 
 class Adjust(Command):
-    """Change flags of the selected server, see what that takes, and launch it again."""
+    """Change its flags, see what they take, launch it again."""
 
     keys = ("R",)
     label = "adjust"
@@ -48,7 +48,7 @@ class Adjust(Command):
 
 
 class GoBack(Command):
-    """Go back to the flags of the last launch that became ready; asks first."""
+    """Go back to the flags that last became ready; asks first."""
 
     keys = ("b",)
     label = "what worked"

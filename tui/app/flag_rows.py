@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tui.app.core import FlagSheet
+from tui.budget.types import MemoryBudget
 from tui.errors import UsageError
 from tui.sglang.edit import FlagEdit, GivenFlag, edit_words, given_flags
 from tui.sglang.flags import Flag, FlagInventory
@@ -39,24 +40,45 @@ class FlagRow:
         name: of the flag, or the words of the heading.
         value: what stands behind it now; None where it isn't given.
         was: what stood behind it before the edit, where that differs; "" where it wasn't given.
+        settled: what SGLang makes of it where it isn't given, as far as the plan tells.
     """
 
     flag: Flag | None
     name: str
     value: str | None = None
     was: str | None = None
+    settled: str = ""
 
 
-def flag_rows(sheet: FlagSheet, edit: FlagEdit, search: str = "") -> tuple[FlagRow, ...]:
-    """All rows, or those of the flags that hold what is searched for."""
+def flag_rows(
+    sheet: FlagSheet, edit: FlagEdit, search: str = "", budget: MemoryBudget | None = None
+) -> tuple[FlagRow, ...]:
+    """All rows, or those of the flags that hold what is searched for; the budget tells what SGLang settles on."""
     before = {given.name: given for given in given_flags(sheet.words, sheet.inventory)}
     after = {given.name: given for given in edited_flags(sheet, edit)}
     if search.strip():
         found = _found(search, sheet.inventory)
         count = "no flag" if not found else "1 flag" if len(found) == 1 else f"{len(found)} flags"
         title = FlagRow(None, f"{count} of SGLang {sheet.release}")
-        return (title, *(_row(flag, before, after) for flag in found[:_MOST_FOUND]))
-    return tuple(_sections(sheet.inventory, before, after))
+        rows = (title, *(_row(flag, before, after) for flag in found[:_MOST_FOUND]))
+    else:
+        rows = tuple(_sections(sheet.inventory, before, after))
+    settled = {} if budget is None else _settled(budget)
+    return tuple(replace(row, settled=settled.get(row.name, "")) if row.value is None else row for row in rows)
+
+
+def _settled(budget: MemoryBudget) -> dict[str, str]:
+    """What SGLang chooses where nobody says, by the names of any release."""
+    figures = {
+        "mem-fraction-static": None if budget.fraction is None else f"{budget.fraction:g}",
+        "max-running-requests": budget.max_running_requests,
+        "max-total-tokens": None if budget.kv is None else budget.kv.tokens,
+        "context-length": budget.context_length,
+        "chunked-prefill-size": budget.chunked_prefill_size,
+        "cuda-graph-max-bs": budget.cuda_graph_max_bs,
+        "cuda-graph-max-bs-decode": budget.cuda_graph_max_bs,
+    }
+    return {name: str(figure) for name, figure in figures.items() if figure is not None}
 
 
 def edited_flags(sheet: FlagSheet, edit: FlagEdit) -> tuple[GivenFlag, ...]:

@@ -27,7 +27,7 @@ from tui.app.widgets.budget_words import MOST_CHANGES
 from tui.app.widgets.diff_lines import diff_lines
 from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.text_line import TextLine
-from tui.budget.types import FlagChange
+from tui.budget.types import FlagChange, MemoryBudget
 from tui.observe import Snapshot
 from tui.sglang.edit import DiffLine, FlagEdit, diff_words
 
@@ -63,6 +63,7 @@ class AdjustScreen(Screen[None]):
         self._asked: BudgetQuestion | None = None
         self._edited: FlagRow | None = None  # whose value is being typed
         self._before = about.edit  # what Esc goes back to while a value is typed
+        self._planned: MemoryBudget | None = None
         self._is_whole = False
         self._is_wanted = False
 
@@ -259,6 +260,7 @@ class AdjustScreen(Screen[None]):
         """A budget is there."""
         if self.budget is not None:
             self.query_one(BudgetPanel).answer(self.budget)
+            self._show_rows()
 
     def on_resize(self) -> None:
         """Other widths."""
@@ -288,7 +290,10 @@ class AdjustScreen(Screen[None]):
     def _show_rows(self) -> None:
         if self._sheet is not None:
             search = self.query_one("#search", Input)
-            rows = flag_rows(self._sheet, self._about.edit, search.value if search.display else "")
+            answer = self._answered
+            budget = answer.budget if answer is not None else self._planned
+            self._planned = budget  # kept while the next one is worked out: nothing flickers
+            rows = flag_rows(self._sheet, self._about.edit, search.value if search.display else "", budget)
             self.query_one(FlagList).show_rows(rows)
 
     def _show_difference(self) -> None:

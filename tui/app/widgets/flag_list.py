@@ -84,12 +84,12 @@ class FlagList(OptionList):
         if row.flag is None:
             return Content.styled(glyphs.plain(row.name), "$quiet")
         name = glyphs.fit(row.name, column).ljust(column)
-        value = "" if row.value is None else glyphs.plain(row.value)
+        value = f"({row.settled})" if row.settled and row.value is None else glyphs.plain(row.value or "")
         if row.was is None:
             room = max(0, width - column - 3)
             return Content.assemble(f"  {name} ", (glyphs.fit(value, room), "" if row.value else "$quiet"))
         was = f"was {glyphs.plain(row.was)}" if row.was else "new"
-        shown = value if row.value is not None else "left out"
+        shown = value if row.value is not None else f"left out {value}".rstrip()
         room = max(_VALUE_LEAST, width - column - 5 - cell_len(was))
         return Content.assemble(
             ("+ " if row.value is not None else "- ", "bold $accent"),
