@@ -72,7 +72,7 @@ def _settled(budget: MemoryBudget) -> dict[str, str]:
     figures = {
         "mem-fraction-static": None if budget.fraction is None else f"{budget.fraction:g}",
         "max-running-requests": budget.max_running_requests,
-        "max-total-tokens": None if budget.kv is None else budget.kv.tokens,
+        "max-total-tokens": None if budget.kv is None or (budget.kv.tokens or 0) <= 0 else budget.kv.tokens,
         "context-length": budget.context_length,
         "chunked-prefill-size": budget.chunked_prefill_size,
         "cuda-graph-max-bs": budget.cuda_graph_max_bs,

@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.screen import Screen
-from textual.widgets import Input, OptionList
+from textual.widgets import Input
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted
 from tui.app.command import READ_ONLY
@@ -175,14 +175,12 @@ class AdjustScreen(Screen[None]):
 
     # --- typing
 
-    @on(OptionList.OptionSelected)
-    def _picked(self, event: OptionList.OptionSelected) -> None:
+    @on(FlagList.Picked)
+    def _picked(self, event: FlagList.Picked) -> None:
         """Switch it, or ask for its value."""
         event.stop()
-        row = self.query_one(FlagList).row
-        if row is None or row.flag is None:
-            return
-        if row.flag.is_switch:
+        row = event.row
+        if row.flag is not None and row.flag.is_switch:
             edit = self._about.edit
             if row.was is not None:
                 self._edit(edit.forgetting(row.name))
@@ -306,6 +304,11 @@ class AdjustScreen(Screen[None]):
     def _difference(self, sheet: FlagSheet) -> tuple[DiffLine, ...]:
         after = [word for given in edited_flags(sheet, self._about.edit) for word in given.typed]
         return diff_words(sheet.words, after, sheet.inventory)
+
+    @property
+    def planned_edit(self) -> FlagEdit | None:
+        """The edit whose budget is shown; None while the newest one is still worked out."""
+        return self._about.edit if self._answered is not None else None
 
     @property
     def _answered(self) -> BudgetAnswer | None:

@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from rich.cells import cell_len
+from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.geometry import Size
 from textual.message import Message
-from textual.widgets import OptionList
-from textual.widgets.option_list import Option
+from textual.reactive import reactive
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.visual import Visual
 
 from tui.app.flag_rows import FlagRow
 from tui.app.glyphs import Glyphs
@@ -20,19 +24,40 @@ _NAME_LEAST = 12
 _VALUE_LEAST = 8
 
 
-class FlagList(OptionList):
-    """Headings can't be picked. The cursor stays on its flag when rows come and go."""
+class FlagList(ScrollView, can_focus=True):
+    """Draws only the rows that changed: a list of options would be laid out anew at each key that is typed.
 
+    Headings can't be picked. The cursor stays on its flag when rows come and go.
+
+    Attributes:
+        cursor: the row that is picked; 0 while there is none.
+    """
+
+    DEFAULT_CSS = """
+    FlagList { scrollbar-size-horizontal: 0; }
+    """
+    ALLOW_SELECT = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "down", show=False),
-        Binding("k", "cursor_up", "up", show=False),
-        Binding("g", "first", "top", show=False),
-        Binding("G", "last", "bottom", show=False),
+        Binding("j,down", "move(1)", "down", show=False),
+        Binding("k,up", "move(-1)", "up", show=False),
+        Binding("pagedown", "move(10)", "page down", show=False),
+        Binding("pageup", "move(-10)", "page up", show=False),
+        Binding("g,home", "move(-9999)", "top", show=False),
+        Binding("G,end", "move(9999)", "bottom", show=False),
+        Binding("enter,space", "pick", "change", show=False),
     ]
+
+    cursor: reactive[int] = reactive(0, init=False, repaint=False)
 
     @dataclass
     class Pointed(Message):
         """The cursor is on another flag."""
+
+        row: FlagRow
+
+    @dataclass
+    class Picked(Message):
+        """This flag is to be changed."""
 
         row: FlagRow
 
@@ -41,48 +66,87 @@ class FlagList(OptionList):
         self._glyphs = glyphs
         self._rows: tuple[FlagRow, ...] = ()
 
-    def show_rows(self, rows: Sequence[FlagRow]) -> None:
-        """Show these."""
-        if tuple(rows) == self._rows:
-            return
-        here = self.row
-        self._rows = tuple(rows)
-        self._draw()
-        at = next((place for place, row in enumerate(rows) if here is not None and _same(row, here)), None)
-        self.highlighted = at if at is not None else next((p for p, row in enumerate(rows) if row.flag), None)
-
-    def go_to(self, name: str) -> None:
-        """Put the cursor on a flag."""
-        self.highlighted = next((p for p, row in enumerate(self._rows) if row.flag and row.name == name), None)
-
     @property
     def row(self) -> FlagRow | None:
         """The one under the cursor."""
-        return self._rows[self.highlighted] if self.highlighted is not None and self._rows else None
+        return self._rows[self.cursor] if self.cursor < len(self._rows) and self._rows[self.cursor].flag else None
 
-    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Say which flag it is."""
-        event.stop()
+    def show_rows(self, rows: Sequence[FlagRow]) -> None:
+        """Show these."""
+        old, self._rows = self._rows, tuple(rows)
+        if self._rows == old:
+            return
+        here = old[self.cursor].name if self.cursor < len(old) else None
+        self.virtual_size = Size(1, len(rows))
+        changed = [place for place, row in enumerate(rows) if place >= len(old) or old[place] != row]
+        if _name_width(old) != _name_width(rows) or len(old) != len(rows):
+            self.refresh()
+        else:
+            for place in changed:
+                self.refresh_line(place - self.scroll_offset.y)
+        self.go_to(here)
+
+    def go_to(self, name: str | None) -> None:
+        """Put the cursor on a flag; the first one where it isn't there."""
+        flags = [place for place, row in enumerate(self._rows) if row.flag is not None]
+        self._set_cursor(next((place for place in flags if self._rows[place].name == name), next(iter(flags), 0)))
+
+    def action_move(self, step: int) -> None:
+        """So many flags on."""
+        flags = [place for place, row in enumerate(self._rows) if row.flag is not None]
+        if flags:
+            at = flags.index(self.cursor) if self.cursor in flags else 0
+            self._set_cursor(flags[max(0, min(at + step, len(flags) - 1))])
+
+    def action_pick(self) -> None:
+        """Change the one under the cursor."""
+        if self.row is not None:
+            self.post_message(self.Picked(self.row))
+
+    def on_click(self, event: events.Click) -> None:
+        """The first click goes there, one on the same flag changes it."""
+        place = event.y + self.scroll_offset.y
+        if place < len(self._rows) and self._rows[place].flag is not None:
+            if place == self.cursor:
+                self.action_pick()
+            self._set_cursor(place)
+
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """The cursor looks different."""
+        self._refresh_row(self.cursor)
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        place, width = y + self.scroll_offset.y, self.scrollable_content_region.width
+        if place >= len(self._rows):
+            return Strip.blank(width, self.rich_style)
+        content = self._content(self._rows[place], _name_width(self._rows), width).pad_right(width)
+        if place == self.cursor and self.row is not None:
+            content = content.stylize("bold on $block-cursor-background" if self.has_focus else "bold")
+        strips = Visual.to_strips(self, content, width, 1, self.visual_style)
+        return strips[0].crop_extend(0, width, self.rich_style) if strips else Strip.blank(width, self.rich_style)
+
+    def _set_cursor(self, place: int) -> None:
+        old, self.cursor = self.cursor, place
+        self._refresh_row(old)
+        self._refresh_row(place)
+        height = self.scrollable_content_region.height
+        first = place - 1 if place and self._rows and self._rows[place - 1].flag is None else place  # with its heading
+        if first < self.scroll_offset.y:
+            self.scroll_to(y=first, animate=False, immediate=True)
+        elif height and place >= self.scroll_offset.y + height:
+            self.scroll_to(y=place - height + 1, animate=False, immediate=True)
         if self.row is not None:
             self.post_message(self.Pointed(self.row))
 
-    def on_resize(self) -> None:
-        """Other widths."""
-        here = self.highlighted
-        self._draw()
-        self.highlighted = here
+    def _refresh_row(self, place: int) -> None:
+        self.refresh_line(place - self.scroll_offset.y)
 
-    def _draw(self) -> None:
-        width = self.scrollable_content_region.width
-        names = max((cell_len(row.name) for row in self._rows if row.flag), default=_NAME_LEAST)
-        column = max(_NAME_LEAST, min(names, width - _VALUE_LEAST - 4))
-        with self.prevent(OptionList.OptionHighlighted):
-            self.set_options(Option(self._content(row, column, width), disabled=row.flag is None) for row in self._rows)
-
-    def _content(self, row: FlagRow, column: int, width: int) -> Content:
+    def _content(self, row: FlagRow, names: int, width: int) -> Content:
         glyphs = self._glyphs
         if row.flag is None:
             return Content.styled(glyphs.plain(row.name), "$quiet")
+        column = max(_NAME_LEAST, min(names, width - _VALUE_LEAST - 4))
         name = glyphs.fit(row.name, column).ljust(column)
         value = f"({row.settled})" if row.settled and row.value is None else glyphs.plain(row.value or "")
         if row.was is None:
@@ -99,5 +163,5 @@ class FlagList(OptionList):
         )
 
 
-def _same(row: FlagRow, other: FlagRow) -> bool:
-    return row.flag is not None and row.name == other.name
+def _name_width(rows: Sequence[FlagRow]) -> int:
+    return max((cell_len(row.name) for row in rows if row.flag is not None), default=_NAME_LEAST)
