@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from rich.cells import cell_len
 from textual.content import Content
 from textual.widgets import Static
 
@@ -33,4 +34,8 @@ class TextLine(Static):
     def _wraps(self, content: Content) -> bool:
         """Either the old or the new text may take more than its own number of lines."""
         width = self.size.width
-        return not width or max(content.cell_length, self._shown.cell_length) > width
+        return not width or max(_widest(content), _widest(self._shown)) > width
+
+
+def _widest(content: Content) -> int:
+    return max(map(cell_len, content.plain.split("\n")))
