@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from tui.app.core import Adjusted, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
+from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import MemoryBudget
 from tui.diagnosis.progress import Progress, Stage
 from tui.errors import SgltuiError
@@ -236,7 +236,7 @@ class FakeCore:
         self.on_launch(request)
         return f"{request.name or request.preset}/20261129T200000Z-0001"
 
-    def sheet(self, about: Adjusted) -> FlagSheet:
+    def sheet(self, about: Editable) -> FlagSheet:
         """Of SGLang 0.5.11, with its recorded inventory."""
         del about
         return FlagSheet("0.5.11", "Qwen/Qwen3.6-27B", self.words, load_inventory("0.5.11"), "0")

@@ -9,9 +9,9 @@ import pytest
 from textual.widgets import Input
 
 from tests.support.budgets import EXCEEDS, FITS
-from tests.support.fake_core import FakeCore, Subject, identity, instance, story
+from tests.support.fake_core import FakeCore, Subject, identity, instance, preset, story
 from tests.support.screen import NARROW, STORY, WIDE, running, screen_lines, screen_text, until, until_shown
-from tui.app.core import Adjusted, Worked
+from tui.app.core import Adjusted, LaunchRequest, Worked
 from tui.app.flag_rows import flag_rows, value_words
 from tui.app.screens.adjust import AdjustScreen, with_change
 from tui.app.screens.dashboard import Dashboard
@@ -205,3 +205,38 @@ def test_a_proposal_as_an_edit() -> None:
     assert with_change(FlagEdit(), change) == FlagEdit(
         (("disable-radix-cache", ()), ("tp-size", ("2",))), ("page-size",)
     )
+
+
+async def test_a_preset_s_flags_are_changed_before_its_first_launch() -> None:
+    core = FakeCore(core_with().now, [preset()])
+    core.words = TYPED
+    core.budget = lambda about: FITS if isinstance(about, LaunchRequest) and about.edit == EIGHT else EXCEEDS
+    async with running(core) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "e: change flags")
+        await pilot.press("e")
+        await until_shown(pilot, app, "Launch qwen36-mtp adjusted ── Qwen/Qwen3.6-27B")
+        await until_shown(pilot, app, "1  max-running-requests 8")
+        await pilot.press("1")
+        await until_shown(pilot, app, "FITS  173k tokens")
+        await pilot.press("R")
+        await until(pilot, lambda: core.launches, "the launch")
+        assert core.launches == [LaunchRequest("qwen36-mtp", "qwen36-mtp", "0", 30000, EIGHT)]
+        await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
+
+
+async def test_other_gpus_are_planned_as_they_are_typed() -> None:
+    core = core_with()
+    core.budget = lambda about: FITS if isinstance(about, Adjusted) and about.gpus == "1" else EXCEEDS
+    async with running(core) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("o", "1")
+        await until_shown(pilot, app, "FITS  173k tokens")
+        await pilot.press("comma", "x")
+        await until_shown(pilot, app, "'x' names no GPU")
+        await pilot.press("backspace", "backspace", "enter")
+        assert "SGLang 0.5.11 ── GPU 1" in screen_text(app)
+        await pilot.press("R")
+        await until(pilot, lambda: core.relaunches, "the relaunch")
+        assert core.relaunches[0].gpus == "1"

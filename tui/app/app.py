@@ -15,9 +15,9 @@ from textual.worker import Worker
 
 from tui.app import actions, theme
 from tui.app.bridge import Sampler, in_thread
-from tui.app.budgets import BudgetAnswer, again
+from tui.app.budgets import BudgetAnswer
 from tui.app.command import READ_ONLY
-from tui.app.core import Adjusted, Core
+from tui.app.core import Adjusted, Core, Editable
 from tui.app.dialogues import ask_all
 from tui.app.glyphs import ASCII, UNICODE
 from tui.app.messages import (
@@ -145,10 +145,9 @@ class SgltuiApp(App[None]):
     def on_adjust_asked(self, message: AdjustAsked) -> None:
         """Open the flag editor."""
         if not self._is_asking:
-            about = again(message.instance)
-            screen = AdjustScreen(about, self._glyphs, read_only=self._read_only)
+            screen = AdjustScreen(message.about, self._glyphs, read_only=self._read_only)
             self.push_screen(screen.data_bind(SgltuiApp.snapshot, SgltuiApp.budget))
-            self._start("sheet", about.name, partial(self._read_sheet, screen, about))
+            self._start("sheet", message.about.label, partial(self._read_sheet, screen, message.about))
 
     def on_relaunch_wanted(self, message: RelaunchWanted) -> None:
         """Ask whether it is meant, if something runs; else do it."""
@@ -211,7 +210,7 @@ class SgltuiApp(App[None]):
         if await ask_all(self, questions, self._glyphs):
             self._start("action", instance.name, partial(actions.stop, self, self._core, instance, kill=kill))
 
-    async def _read_sheet(self, screen: AdjustScreen, about: Adjusted) -> None:
+    async def _read_sheet(self, screen: AdjustScreen, about: Editable) -> None:
         try:
             screen.fill(await in_thread(partial(self._core.sheet, about)))
         except Exception:

@@ -53,7 +53,7 @@ def ask_about_server(instance: Instance, snapshot: Snapshot) -> BudgetQuestion:
 
 def ask_about_request(request: LaunchRequest, snapshot: Snapshot) -> BudgetQuestion:
     """A launch that a person thinks of; its name and port change nothing about its memory."""
-    about = LaunchRequest(request.preset, gpus=request.gpus)
+    about = LaunchRequest(request.preset, gpus=request.gpus, edit=request.edit)
     given = {uuid for one in snapshot.instances if one.local and one.state in ALIVE for uuid in one.gpus}
     return BudgetQuestion(about, _occupied(snapshot.gpus.gpus, frozenset(), given), snapshot.gpus)
 

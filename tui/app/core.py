@@ -22,12 +22,14 @@ class LaunchRequest:
         preset: its name.
         name: of the server to be.
         gpus: indices as typed, `0,1`.
+        edit: of the preset's flags.
     """
 
     preset: str
     name: str | None = None
     gpus: str | None = None
     port: int | None = None
+    edit: FlagEdit = field(default_factory=FlagEdit)
 
     @property
     def label(self) -> str:
@@ -66,6 +68,15 @@ class Adjusted:
     edit: FlagEdit = field(default_factory=FlagEdit)
     gpus: str | None = None
     pids: frozenset[int] = field(default=frozenset(), compare=False)
+
+    @property
+    def label(self) -> str:
+        """What the server is called."""
+        return self.name
+
+
+Editable = Adjusted | LaunchRequest
+"""A launch to be made, whose flags a person may still change."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +163,11 @@ class Core(Protocol):
         """
         ...
 
-    def sheet(self, about: Adjusted) -> FlagSheet:
-        """The flags of the launch that it starts from.
+    def sheet(self, about: Editable) -> FlagSheet:
+        """The flags of the launch or the preset that it starts from.
 
         Raises:
-            SgltuiError: its record can't be read, or no interpreter can run it.
+            SgltuiError: its record or preset can't be read, or no interpreter can run it.
         """
         ...
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from textual.message import Message
 
 from tui.app.budgets import BudgetQuestion
-from tui.app.core import Adjusted, LaunchRequest
+from tui.app.core import Adjusted, Editable, LaunchRequest
 from tui.app.notices import Trouble
 from tui.observe import Instance, Snapshot
 
@@ -77,9 +77,9 @@ class RelaunchDialogue(Protocol):
 
 @dataclass
 class AdjustAsked(Message):
-    """A person wants to change flags of a server."""
+    """A person wants to change flags before a launch."""
 
-    instance: Instance
+    about: Editable
 
 
 @dataclass

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 
-from tui.app.core import Adjusted, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
+from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import MemoryBudget
 from tui.cli.context import Context
 from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper.stop import StopRequest
-from tui.launch.again import last_that_worked, words_of
+from tui.launch.again import edit_spec, last_that_worked, typed_words, words_of
 from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
+from tui.launch.planning import choose_release
 from tui.launch.records import Recorded, find_launch
 from tui.launch.relaunch import Relauncher
 from tui.launch.spec import LaunchSpec, spec_from_preset
@@ -67,12 +68,17 @@ class LocalCore:
             return self._budgets.plan_spec(spec, gpus, visible, own=about.pids)
         return self._budgets.plan_spec(self._spec(about), gpus, visible)
 
-    def sheet(self, about: Adjusted) -> FlagSheet:
-        """The flags of the launch that it starts from."""
-        base = self._base(about)
-        release = self._relauncher.release_of(base)
-        indices = ",".join(str(gpu.index) for gpu in base.launch.gpus)
-        return FlagSheet(release, base.launch.model, words_of(base.launch), nearest_inventory(release), indices)
+    def sheet(self, about: Editable) -> FlagSheet:
+        """The flags of the launch or the preset that it starts from."""
+        if isinstance(about, Adjusted):
+            base = self._base(about)
+            release, words, model = self._relauncher.release_of(base), words_of(base.launch), base.launch.model
+            gpus = ",".join(str(gpu.index) for gpu in base.launch.gpus)
+        else:
+            spec = self._preset_spec(about)
+            release, words, model = self._release_of(spec), typed_words(spec), spec.model
+            gpus = ",".join(map(str, spec.gpus or ()))
+        return FlagSheet(release, model, words, nearest_inventory(release), gpus)
 
     def last_worked(self, name: str) -> Worked:
         """The newest earlier launch that became ready."""
@@ -116,9 +122,17 @@ class LocalCore:
     def _base(self, about: Adjusted) -> Recorded:
         return find_launch(self._context.places, f"{about.name}/{about.launch}")
 
-    def _spec(self, request: LaunchRequest) -> LaunchSpec:
+    def _preset_spec(self, request: LaunchRequest) -> LaunchSpec:
         spec = spec_from_preset(find_preset(self._context.places, request.preset))
         return spec.changed(name=request.name, gpus=request.gpus, port=request.port)
+
+    def _spec(self, request: LaunchRequest) -> LaunchSpec:
+        spec = self._preset_spec(request)
+        return edit_spec(spec, request.edit, nearest_inventory(self._release_of(spec))) if request.edit else spec
+
+    def _release_of(self, spec: LaunchSpec) -> str:
+        release, _ = choose_release(spec, self._context.settings, self._context.places)
+        return release.text
 
     def close(self) -> None:
         """Let go of the GPU driver; servers go on running."""

@@ -14,12 +14,12 @@ from textual.reactive import var
 from textual.screen import Screen
 from textual.widgets import Input
 
-from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted
+from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted, ask_about_request
 from tui.app.command import READ_ONLY
-from tui.app.core import Adjusted, FlagSheet
+from tui.app.core import Adjusted, Editable, FlagSheet
 from tui.app.flag_rows import FlagRow, edited_flags, flag_rows, trouble_with, value_words
 from tui.app.glyphs import Glyphs
-from tui.app.messages import BudgetAsked, RelaunchWanted
+from tui.app.messages import BudgetAsked, LaunchWanted, RelaunchWanted
 from tui.app.notices import Trouble
 from tui.app.screens.launch import trouble_content
 from tui.app.widgets.budget_panel import BudgetPanel
@@ -28,10 +28,12 @@ from tui.app.widgets.diff_lines import diff_lines
 from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.text_line import TextLine
 from tui.budget.types import FlagChange, MemoryBudget
+from tui.errors import UsageError
+from tui.launch.spec import parse_gpus
 from tui.observe import Snapshot
 from tui.sglang.edit import DiffLine, FlagEdit, diff_words
 
-_KEYS = "Enter change  1-3 propose  R relaunch  u undo  / search  d command  Esc back"
+_KEYS = "Enter change  1-3 propose  R launch  u undo  o GPUs  / search  d command  Esc back"
 _WIDE_FROM = 100
 
 
@@ -45,7 +47,8 @@ class AdjustScreen(Screen[None]):
         Binding("slash", "search", "search", show=False),
         Binding("u,delete,backspace", "undo", "undo", show=False),
         Binding("d", "command", "command", show=False),
-        Binding("R", "go", "relaunch", show=False),
+        Binding("R,L", "go", "launch", show=False),
+        Binding("o", "gpus", "GPUs", show=False),
         *(Binding(str(number), f"take({number})", "take a proposal", show=False) for number in (1, 2, 3)),
         Binding("tab", "other_side", "other side", show=False),
     ]
@@ -54,7 +57,7 @@ class AdjustScreen(Screen[None]):
     snapshot: var[Snapshot | None] = var(None, init=False)
     budget: var[BudgetAnswer | None] = var(None, init=False)
 
-    def __init__(self, about: Adjusted, glyphs: Glyphs, *, read_only: bool) -> None:
+    def __init__(self, about: Editable, glyphs: Glyphs, *, read_only: bool) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
         self._about = about
         self._glyphs = glyphs
@@ -62,7 +65,7 @@ class AdjustScreen(Screen[None]):
         self._sheet: FlagSheet | None = None
         self._asked: BudgetQuestion | None = None
         self._edited: FlagRow | None = None  # whose value is being typed
-        self._before = about.edit  # what Esc goes back to while a value is typed
+        self._before: Editable | None = None  # while something is typed: what Esc goes back to
         self._planned: MemoryBudget | None = None
         self._is_whole = False
         self._is_wanted = False
@@ -100,9 +103,9 @@ class AdjustScreen(Screen[None]):
         self._show_title()
         self._edit(self._about.edit)
 
-    def say_launching(self, about: Adjusted) -> None:
+    def say_launching(self, request: Editable) -> None:
         """It has begun."""
-        self._answer(Content(f"{self._glyphs.ellipsis} relaunching {self._glyphs.plain(about.name)}"))
+        self._answer(Content(f"{self._glyphs.ellipsis} launching {self._glyphs.plain(request.label)}"))
 
     def refuse(self, trouble: Trouble) -> None:
         """It wasn't launched; everything stays as it is."""
@@ -118,8 +121,8 @@ class AdjustScreen(Screen[None]):
 
     def action_back(self) -> None:
         """Out of the field, out of the search, out of here."""
-        if self._edited is not None:
-            self._edit(self._before)
+        if self._before is not None:
+            self._show_about(self._before)
             self._end_typing()
         elif self.query_one("#search", Input).display:
             self._end_search()
@@ -166,7 +169,9 @@ class AdjustScreen(Screen[None]):
             self.refuse(Trouble(wrong))
         elif self._sheet is not None and not self._is_wanted:
             self._is_wanted = True
-            self.post_message(RelaunchWanted(self._about, self))
+            about = self._about
+            wanted = RelaunchWanted(about, self) if isinstance(about, Adjusted) else LaunchWanted(about, self)
+            self.post_message(wanted)
 
     def action_other_side(self) -> None:
         """To the budget, and back."""
@@ -187,11 +192,21 @@ class AdjustScreen(Screen[None]):
             else:
                 self._edit(edit.setting(row.name) if row.value is None else edit.unsetting(row.name))
             return
-        self._edited, self._before = row, self._about.edit
+        self._edited = row
+        self._type(row.name, row.value or "")
+
+    def action_gpus(self) -> None:
+        """Choose other GPUs."""
+        if self._sheet is not None:
+            self._type("GPUs like 0,1; nothing leaves the choice", self._about.gpus or self._sheet.gpus)
+
+    def _type(self, hint: str, text: str) -> None:
+        """Open the field."""
+        self._before = self._about
         box = self.query_one("#value", Input)
-        box.placeholder = row.name
+        box.placeholder = hint
         with box.prevent(Input.Changed):
-            box.value = row.value or ""
+            box.value = text
         box.display = True
         self.set_focus(box)  # at once, and not by `focus`, which waits: what is typed ahead is meant for it
 
@@ -199,8 +214,12 @@ class AdjustScreen(Screen[None]):
     def _typed(self, event: Input.Changed) -> None:
         """Plan with what stands there."""
         event.stop()
-        if self._edited is not None and self._edited.flag is not None:
-            self._edit(_with_value(self._before, self._edited, event.value))
+        if self._before is None:
+            return
+        if self._edited is not None:
+            self._edit(_with_value(self._before.edit, self._edited, event.value))
+        else:
+            self._show_about(replace(self._before, gpus=event.value.strip() or None))
 
     @on(Input.Submitted, "#value")
     def _entered(self, event: Input.Submitted) -> None:
@@ -231,7 +250,7 @@ class AdjustScreen(Screen[None]):
 
     def _end_typing(self) -> None:
         name = self._edited.name if self._edited is not None else None
-        self._edited = None
+        self._edited = self._before = None
         self.query_one("#value", Input).display = False
         flags = self.query_one(FlagList)
         flags.focus()
@@ -266,7 +285,12 @@ class AdjustScreen(Screen[None]):
 
     def _edit(self, edit: FlagEdit) -> None:
         """This is the edit now."""
-        self._about = replace(self._about, edit=edit)
+        self._show_about(replace(self._about, edit=edit))
+
+    def _show_about(self, about: Editable) -> None:
+        """This is to be launched now."""
+        self._about = about
+        self._show_title()
         self._show_rows()
         self._show_difference()
         wrong = self._trouble()
@@ -276,13 +300,21 @@ class AdjustScreen(Screen[None]):
     def _trouble(self) -> str | None:
         if self._sheet is None:
             return None
+        if self._about.gpus is not None:
+            try:
+                parse_gpus(self._about.gpus)
+            except UsageError as error:
+                return str(error)
         found = (trouble_with(self._sheet, name, words) for name, words in self._about.edit.set)
         return next((trouble for trouble in found if trouble is not None), None)
 
     def _show_title(self) -> None:
         plain, sheet = self._glyphs.plain, self._sheet
         rest = "reading its flags" if sheet is None else f"{sheet.model} {self._glyphs.rule} SGLang {sheet.release}"
-        words = f" Relaunch {self._about.name} adjusted {self._glyphs.rule} {rest}"
+        verb = "Relaunch" if isinstance(self._about, Adjusted) else "Launch"
+        gpus = self._about.gpus or (sheet.gpus if sheet is not None else "")
+        where = f" {self._glyphs.rule} GPU {gpus}" if gpus else ""
+        words = f" {verb} {self._about.label} adjusted {self._glyphs.rule} {rest}{where}"
         self.query_one("#adjust-title", TextLine).show(Content.styled(plain(words), "bold"))
 
     def _show_rows(self) -> None:
@@ -313,14 +345,19 @@ class AdjustScreen(Screen[None]):
     @property
     def _answered(self) -> BudgetAnswer | None:
         """The budget of what stands here, where it is there."""
-        return self.budget if self.budget is not None and self.budget.question.about == self._about else None
+        answer = self.budget
+        return answer if answer is not None and self._asked is not None and answer.question == self._asked else None
 
     def _plan(self) -> None:
         """Ask what this takes, unless that was asked already."""
         if self._sheet is None or self.snapshot is None or self._trouble() is not None:
             return
-        question = ask_about_adjusted(self._about, self.snapshot)
-        self.query_one(BudgetPanel).ask(self._about.name, question, "")
+        about = self._about
+        if isinstance(about, Adjusted):
+            question = ask_about_adjusted(about, self.snapshot)
+        else:
+            question = ask_about_request(about, self.snapshot)
+        self.query_one(BudgetPanel).ask(about.label, question, "")
         if question != self._asked:
             self._asked = question
             self.post_message(BudgetAsked(question))

@@ -212,7 +212,7 @@ class Dashboard(Screen[None]):
 
     def action_adjust(self) -> None:
         """Ask the app for the flag editor."""
-        self._ask(Adjust, AdjustAsked)
+        self._ask(Adjust, lambda one: AdjustAsked(again(one)))
 
     def action_go_back(self) -> None:
         """Ask the app for what worked before."""

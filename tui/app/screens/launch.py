@@ -20,7 +20,7 @@ from textual.widgets import Input, OptionList, Static
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_request
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
-from tui.app.messages import BudgetAsked, LaunchWanted
+from tui.app.messages import AdjustAsked, BudgetAsked, LaunchWanted
 from tui.app.notices import Trouble, trouble_of
 from tui.app.proposals import FieldError
 from tui.app.widgets.budget_panel import BudgetPanel
@@ -28,7 +28,7 @@ from tui.app.widgets.launch_form import LaunchForm
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
-_KEYS = "Enter: to the form, then launch   Tab: next field   Esc: leave"
+_KEYS = "Enter: to the form, then launch   e: change flags   Tab: next field   Esc: leave"
 
 
 class LaunchScreen(ModalScreen[None]):
@@ -40,6 +40,7 @@ class LaunchScreen(ModalScreen[None]):
     AUTO_FOCUS = ""  # the form says where to begin
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "leave", show=False),
+        Binding("e", "adjust", "change flags", show=False),
     ]
 
     snapshot: var[Snapshot | None] = var(None, init=False)
@@ -107,6 +108,18 @@ class LaunchScreen(ModalScreen[None]):
     def action_leave(self) -> None:
         """Launch nothing more."""
         self.dismiss()
+
+    def action_adjust(self) -> None:
+        """The flag editor takes the place of this form, with what is typed in it."""
+        for form in self.query(LaunchForm):
+            try:
+                request = form.read()
+            except FieldError as error:
+                form.go_to(error.field)
+                self.refuse(trouble_of(error))
+                return
+            self.dismiss()
+            self.app.call_later(self.app.post_message, AdjustAsked(request))
 
     @on(Input.Submitted)
     def _submit(self) -> None:
