@@ -145,7 +145,7 @@ class SgltuiApp(App[None]):
     def on_adjust_asked(self, message: AdjustAsked) -> None:
         """Open the flag editor."""
         if not self._is_asking:
-            screen = AdjustScreen(message.about, self._glyphs, read_only=self._read_only)
+            screen = AdjustScreen(message.about, self._glyphs, read_only=self._read_only, offers=message.offers)
             self.push_screen(screen.data_bind(SgltuiApp.snapshot, SgltuiApp.budget))
             self._start("sheet", message.about.label, partial(self._read_sheet, screen, message.about))
 

@@ -10,6 +10,7 @@ from textual.message import Message
 from tui.app.budgets import BudgetQuestion
 from tui.app.core import Adjusted, Editable, LaunchRequest
 from tui.app.notices import Trouble
+from tui.diagnosis.diagnosis import Change
 from tui.observe import Instance, Snapshot
 
 
@@ -77,9 +78,10 @@ class RelaunchDialogue(Protocol):
 
 @dataclass
 class AdjustAsked(Message):
-    """A person wants to change flags before a launch."""
+    """A person wants to change flags before a launch; `offers` are what the diagnosis of its log suggests."""
 
     about: Editable
+    offers: tuple[Change, ...] = ()
 
 
 @dataclass

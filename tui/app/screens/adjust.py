@@ -28,6 +28,8 @@ from tui.app.widgets.diff_lines import diff_lines
 from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.text_line import TextLine
 from tui.budget.types import FlagChange, MemoryBudget
+from tui.diagnosis.diagnosis import Change, FlagValue
+from tui.diagnosis.words import describe_change
 from tui.errors import UsageError
 from tui.launch.spec import parse_gpus
 from tui.observe import Snapshot
@@ -57,11 +59,12 @@ class AdjustScreen(Screen[None]):
     snapshot: var[Snapshot | None] = var(None, init=False)
     budget: var[BudgetAnswer | None] = var(None, init=False)
 
-    def __init__(self, about: Editable, glyphs: Glyphs, *, read_only: bool) -> None:
+    def __init__(self, about: Editable, glyphs: Glyphs, *, read_only: bool, offers: tuple[Change, ...] = ()) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
         self._about = about
         self._glyphs = glyphs
         self._read_only = read_only
+        self._offers = offers[:MOST_CHANGES]  # by the diagnosis of the log, for when the plan has nothing to propose
         self._sheet: FlagSheet | None = None
         self._asked: BudgetQuestion | None = None
         self._edited: FlagRow | None = None  # whose value is being typed
@@ -76,6 +79,7 @@ class AdjustScreen(Screen[None]):
         with Horizontal(id="sides"):
             with Vertical(id="editor", classes="panel") as editor:
                 editor.border_title = Content(" Flags ")
+                yield TextLine(id="offers")
                 yield Input(id="search", placeholder="part of a flag's name", compact=True)
                 yield FlagList(self._glyphs)
                 yield TextLine(id="flag-help")
@@ -154,13 +158,19 @@ class AdjustScreen(Screen[None]):
         if answer is None:
             self._answer(Content("it isn't planned yet: press it again when the budget is there"))
             return
-        changes = answer.budget.changes[:MOST_CHANGES] if answer.budget is not None else ()
+        changes = self._proposals
         if number > len(changes):
-            self._answer(Content(f"the budget proposes no change {number}"))
+            self._answer(Content(f"no change {number} is proposed"))
         elif (release := changes[number - 1].upgrade) is not None:
             self._answer(Content(f"for that, SGLang {release} or later has to be installed"))
         else:
             self._edit(with_change(self._about.edit, changes[number - 1]))
+
+    @property
+    def _proposals(self) -> tuple[FlagChange | Change, ...]:
+        """What the keys 1 to 3 take: the plan's changes; where it has none, what the log's diagnosis suggests."""
+        budget = self._answered.budget if self._answered is not None else None
+        return (budget.changes[:MOST_CHANGES] if budget is not None else ()) or self._offers
 
     def action_go(self) -> None:
         """Relaunch with what stands here, unless a value can't be meant."""
@@ -278,6 +288,7 @@ class AdjustScreen(Screen[None]):
         if self.budget is not None:
             self.query_one(BudgetPanel).answer(self.budget)
             self._show_rows()
+            self._show_offers()
 
     def on_resize(self) -> None:
         """Other widths."""
@@ -326,6 +337,16 @@ class AdjustScreen(Screen[None]):
             rows = flag_rows(self._sheet, self._about.edit, search.value if search.display else "", budget)
             self.query_one(FlagList).show_rows(rows)
 
+    def _show_offers(self) -> None:
+        """What the log suggests, while the keys are for that."""
+        lines = [
+            Content.assemble((f"{number}  ", "bold $primary"), self._glyphs.plain(describe_change(offer)))
+            for number, offer in enumerate(self._offers, 1)
+        ]
+        shown = bool(lines) and self._answered is not None and self._proposals is self._offers
+        head = Content.styled("the log suggests", "$quiet")
+        self.query_one("#offers", TextLine).show(Content("\n").join([head, *lines]) if shown else Content())
+
     def _show_difference(self) -> None:
         box = self.query_one("#difference")
         width = box.scrollable_content_region.width
@@ -366,13 +387,20 @@ class AdjustScreen(Screen[None]):
         self.query_one("#answer", TextLine).show(content)
 
 
-def with_change(edit: FlagEdit, change: FlagChange) -> FlagEdit:
+def with_change(edit: FlagEdit, change: FlagChange | Change) -> FlagEdit:
     """The edit with a proposed change made."""
     for name in change.unset:
         edit = edit.unsetting(name)
     for name, value in change.set.items():
-        edit = edit.setting(name, *(() if value == "true" else (value,)))
+        if value is False:
+            edit = edit.unsetting(name)
+        else:
+            edit = edit.setting(name, *(() if value is True or value == "true" else (_word(value),)))
     return edit
+
+
+def _word(value: FlagValue) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def _with_value(before: FlagEdit, row: FlagRow, text: str) -> FlagEdit:
