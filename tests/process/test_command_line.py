@@ -105,7 +105,7 @@ def test_an_api_key_is_used_for_the_proof_and_kept_out_of_the_records(command_li
 
 
 def test_a_failed_launch_tells_its_cause(command_line: CommandLine) -> None:
-    done = command_line.run("launch", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
+    done = command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
     assert done.returncode == 1
     assert "unrecognized arguments: --no-such-flag 3" in done.stderr
     row = command_line.ps("qwen3-0.6b")
