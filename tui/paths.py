@@ -74,7 +74,7 @@ def find_places(environ: Mapping[str, str] = os.environ, project_presets: Path |
         config=_folder(environ.get(CONFIG_DIR_VARIABLE) or config),
         simulated=simulated,
         project_presets=project_presets,
-        cache=_folder(cache),
+        cache=None if environ.get(STATE_DIR_VARIABLE) else _folder(cache),
     )
 
 

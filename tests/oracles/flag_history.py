@@ -39,28 +39,38 @@ def has_flag(text: str, option: str) -> bool:
     return is_field or re.search(by_hand, text) is not None or re.search(by_name, text, re.MULTILINE) is not None
 
 
-def read_history(folder: Path) -> dict[str, list[str | None]]:
-    """First release that has a flag (None: the oldest that is known), and the first that hasn't any more."""
+Spans = list[tuple[str | None, str | None]]
+
+
+def read_history(folder: Path) -> dict[str, Spans]:
+    """Each flag's spans: the first release that has it (None: the oldest), and the first that hasn't any more."""
     texts = {Version(wheel.name.split("-")[1]): read_wheel(wheel) for wheel in folder.glob("sglang-*.whl")}
     versions = sorted(texts)
-    history: dict[str, list[str | None]] = {}
+    history: dict[str, Spans] = {}
     for option in sorted(
-        {option for name in RELEASES for flag in load_inventory(name).flags for option in flag.option_strings}
+        {one for name in RELEASES for flag in load_inventory(name).flags for one in flag.option_strings}
     ):
         there = [has_flag(texts[version], option) for version in versions]
         for name in RELEASES:
             if there[versions.index(Version(name))] != (load_inventory(name).find(option) is not None):
                 raise SystemExit(f"{option}: the text of {name} was misread")
-        first, last = there.index(True), len(there) - 1 - there[::-1].index(True)
-        since = None if first == 0 else str(versions[first])
-        gone = None if last == len(versions) - 1 else str(versions[last + 1])
-        if since or gone:
-            history[option] = [since, gone]
+        if not all(there):
+            history[option] = _spans(there, [str(version) for version in versions])
     return history
 
 
+def _spans(there: list[bool], versions: list[str]) -> Spans:
+    spans: Spans = []
+    for index, has in enumerate(there):
+        had = index > 0 and there[index - 1]
+        if has and not had:
+            spans.append((versions[index] if index else None, None))
+        elif had and not has:
+            spans[-1] = (spans[-1][0], versions[index])
+    return spans
+
+
 if __name__ == "__main__":
-    rows = ",\n".join(
-        f"  {json.dumps(option)}: {json.dumps(row)}" for option, row in read_history(Path(sys.argv[1])).items()
-    )
+    found = read_history(Path(sys.argv[1]))
+    rows = ",\n".join(f"  {json.dumps(option)}: {json.dumps(spans)}" for option, spans in found.items())
     sys.stdout.write(f'{{"schema": 1, "flags": {{\n{rows}\n}}}}\n')

@@ -34,8 +34,12 @@ def find_troubles(case: Case, values: Mapping[str, FlagValue]) -> Iterator[Findi
         case: the command line.
         values: what was typed behind unknown flags, by name: a renamed flag keeps it.
     """
+    hides = any(is_secret_flag(f"--{name}") for name in values)
     for trouble in case.flags.troubles:
-        yield _unknown(case, trouble, values) if trouble.kind is Trouble.UNKNOWN else _plain(trouble)
+        shown = trouble
+        if hides and not trouble.option.startswith("--"):  # perhaps a part of the secret
+            shown = replace(trouble, option="", text="a word on the command line belongs to no flag")
+        yield _unknown(case, shown, values) if shown.kind is Trouble.UNKNOWN else _plain(shown)
 
 
 def find_deprecated(case: Case) -> Iterator[Finding]:
@@ -76,6 +80,8 @@ def _plain(trouble: FlagTrouble) -> Finding:
 
 def _unknown(case: Case, trouble: FlagTrouble, values: Mapping[str, FlagValue]) -> Finding:
     name = trouble.option.lstrip("-")
+    if not name:
+        return _plain(replace(trouble, kind=Trouble.STRAY))
     severity = Severity.ERROR if case.target.is_exact else Severity.WARNING
     found = Finding("unknown-flag", severity, name, trouble.text, "leave it out", Fix(unset=(name,)))
     spelled = name.replace("_", "-")

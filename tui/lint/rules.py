@@ -103,14 +103,6 @@ _NEEDS: tuple[Needs, ...] = (
         "arg_groups/validation_hook.py:340",
     ),
     Needs(
-        "metrics-labels",
-        Severity.ERROR,
-        "tokenizer-metrics-allowed-custom-labels",
-        ("tokenizer-metrics-custom-labels-header",),
-        "the labels come from a header that isn't named",
-        "arg_groups/validation_hook.py:331",
-    ),
-    Needs(
         "priority-off",
         Severity.WARNING,
         "disable-priority-preemption",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import pairwise
 
 from tui.errors import UsageError
@@ -85,7 +86,7 @@ def flag_words(option: str, value: ResolvedValue) -> list[str]:
     if isinstance(value, bool):
         return [option] if value else []
     if isinstance(value, list) and len(value) != 1:
-        return [option, *(str(item) for item in value)]
+        return [option, *map(_list_item, value)]
     if isinstance(value, list):
         value = value[0]
     if str(value).startswith("-"):  # argparse would take it for another option
@@ -149,6 +150,12 @@ def _show(previous: str, word: str) -> str:
 
 def _has_negation(name: str, inventories: Sequence[FlagInventory]) -> bool:
     return any(inventory.find(f"--no-{name}") is not None for inventory in inventories)
+
+
+def _list_item(item: str | float) -> str:
+    """One of several words; `-1e-07` would be taken for an option, and `-0.0000001` isn't."""
+    text = item if isinstance(item, str) else str(item)
+    return format(Decimal(text), "f") if isinstance(item, float) and text.startswith("-") and "e" in text else text
 
 
 def _join(option: str, value: str | float) -> str:

@@ -18,33 +18,37 @@ class Life:
     """A flag's releases.
 
     Attributes:
-        since: the first that has it; None: all that are known here.
-        gone: the first that hasn't it any more; None: the newest still has it.
+        spans: the first that has it (None: all that are known here) and the first that hasn't it any more (None: the
+            newest still has it); a few flags went and came back.
     """
 
-    since: str | None
-    gone: str | None
+    spans: tuple[tuple[str | None, str | None], ...]
+
+    @property
+    def gone(self) -> str | None:
+        """The first that hasn't it any more, for good; None: the newest still has it."""
+        return self.spans[-1][1]
 
     def includes(self, release: Release) -> bool:
         """The release has it."""
-        return (self.since is None or release.includes(self.since)) and (
-            self.gone is None or not release.includes(self.gone)
+        return any(
+            (since is None or release.includes(since)) and (gone is None or not release.includes(gone))
+            for since, gone in self.spans
         )
 
     def describe(self, release: Release) -> str | None:
         """Why the release hasn't it, in words; None if it has."""
-        if self.since is not None and not release.includes(self.since):
-            return f"SGLang has it from {self.since} on"
-        if self.gone is not None and release.includes(self.gone):
-            return f"SGLang {self.gone} removed it"
-        return None
+        if self.includes(release):
+            return None
+        removed = [gone for _, gone in self.spans if gone is not None and release.includes(gone)]
+        return f"SGLang {removed[-1]} removed it" if removed else f"SGLang has it from {self.spans[0][0]} on"
 
 
 @lru_cache(maxsize=1)
 def histories() -> Mapping[str, Life]:
     """By option, with dashes; of flags that every known release has, nothing."""
     rows = json.loads(_FILE.read_bytes())["flags"]
-    return {option: Life(since, gone) for option, (since, gone) in rows.items()}
+    return {option: Life(tuple((since, gone) for since, gone in spans)) for option, spans in rows.items()}
 
 
 def find_life(option: str) -> Life | None:

@@ -84,8 +84,8 @@ class Flags:
 def inventories_for(release: Release) -> tuple[FlagInventory, ...]:
     """The recorded inventory of a release, or those of its two neighbours: what either knows is taken."""
     recorded = [parse_release(name) for name in RELEASES]
-    older = [name.text for name in recorded if name <= release]
-    newer = [name.text for name in recorded if name > release]
+    older = [name.text for name in recorded if name.number <= release.number]
+    newer = [name.text for name in recorded if name.number > release.number]
     if older and (parse_release(older[-1]).number.release == release.number.release or not newer):
         return (load_inventory(older[-1]),)
     return tuple(load_inventory(name) for name in [*older[-1:], *newer[:1]])
