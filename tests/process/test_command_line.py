@@ -248,7 +248,10 @@ def test_a_reader_who_has_seen_enough_ends_a_command_quietly(command_line: Comma
 
 
 def test_a_mistyped_secret_is_neither_recorded_nor_shown(command_line: CommandLine) -> None:
-    done = command_line.run("launch", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
+    refused = command_line.run("launch", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
+    assert (refused.returncode, "did you mean --api-key?" in refused.stderr) == (1, True)
+    assert "sesame" not in refused.stdout + refused.stderr
+    done = command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
     assert done.returncode == 1
     assert "sesame" not in done.stdout + done.stderr + command_line.ok("ps") + command_line.ok("ps", "--json")
     [directory] = command_line.launches("qwen3-0.6b")

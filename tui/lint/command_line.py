@@ -114,7 +114,10 @@ def _explain_typo(case: Case, found: Finding, values: Mapping[str, FlagValue]) -
     return replace(found, remedy=f"did you mean {meant}?", fix=fix)
 
 
-def _move(old: str, new: str, values: Mapping[str, FlagValue]) -> Fix:
+def _move(old: str, new: str, values: Mapping[str, FlagValue]) -> Fix | None:
+    """None for a secret, whose value must not stand in a finding."""
+    if is_secret_flag(f"--{old}") or is_secret_flag(f"--{new}"):
+        return None
     return Fix({new: values.get(old, True)}, (old,))
 
 
