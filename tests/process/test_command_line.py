@@ -140,7 +140,7 @@ def test_follow_shows_a_launch_from_its_first_line_to_its_end(command_line: Comm
 
 def test_the_earlier_log_is_labelled(command_line: CommandLine) -> None:
     for flag in ("--first-wrong-flag", "--second-wrong-flag"):
-        command_line.run("launch", "--model", MODEL, "--wait", "--", flag)
+        command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", flag)
     assert "--second-wrong-flag" in command_line.ok("logs", "qwen3-0.6b")
     done = command_line.run("logs", "qwen3-0.6b", "--previous")
     first = command_line.launches("qwen3-0.6b")[0]

@@ -18,7 +18,7 @@ from tui.errors import UsageError
 from tui.sglang.command import build_arguments
 from tui.sglang.config_file import merge_config
 from tui.sglang.flag_table import table_of_words
-from tui.sglang.flags import load_inventory
+from tui.sglang.flags import FlagInventory, load_inventory
 from tui.sglang.introspect import introspect
 from tui.sglang.target import recorded_target
 from tui.sglang.versions import parse_release
@@ -55,6 +55,10 @@ def ask(python: Path, question: dict[str, Any]) -> dict[str, Any]:
     return answer
 
 
+def words_of(flags: dict[str, Any], inventory: FlagInventory) -> list[str]:
+    return build_arguments(flags, "m", None, 1, (inventory,))[4:]
+
+
 def test_every_flag_comes_back_from_a_preset_as_the_real_parser_reads_it(engine: tuple[str, Path]) -> None:
     """Words of each flag with each kind of value, and the same words after a way through a preset's table."""
     release, python = engine
@@ -62,10 +66,10 @@ def test_every_flag_comes_back_from_a_preset_as_the_real_parser_reads_it(engine:
     lines, names = [], []
     for flag in inventory.flags:
         for value in [] if flag.name in ("model-path", "host", "port", "config") else samples(flag):
-            words = build_arguments({flag.name: value}, "m", None, 1, (inventory,))[4:]
+            words = words_of({flag.name: value}, inventory)
             table, troubles = table_of_words(words, target)
             assert troubles == ()
-            lines += [words, build_arguments(table, "m", None, 1, (inventory,))[4:]]
+            lines += [words, words_of(table, inventory)]
             names.append(flag.name)
     answers = ask(python, {"lines": lines, "configs": []})["lines"]
     pairs = list(zip(answers[::2], answers[1::2], lines[::2], strict=True))
