@@ -57,6 +57,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python bench/startup.py
 	$(BIN)/python bench/plan.py
 	$(BIN)/python bench/editor.py
+	$(BIN)/python bench/lint.py
 	$(BIN)/python bench/explain.py
 	$(BIN)/python bench/rotation.py
 	$(BIN)/python bench/logs.py

@@ -22,12 +22,19 @@ class Places(Struct, frozen=True):
         config: `config.toml` and `presets/` (`$XDG_CONFIG_HOME/sgltui`).
         simulated: the simulated machine that replaces this one, or None.
         project_presets: an extra folder of presets (`--presets DIR`), or None.
+        cache: what can be had again (`$XDG_CACHE_HOME/sgltui`); None: inside `state`.
     """
 
     state: Path
     config: Path
     simulated: Path | None = None
     project_presets: Path | None = None
+    cache: Path | None = None
+
+    @property
+    def flag_cache(self) -> Path:
+        """What interpreters told of their SGLang's flags."""
+        return (self.cache or self.state / "cache") / "flags"
 
     @property
     def instances(self) -> Path:
@@ -57,16 +64,17 @@ def find_places(environ: Mapping[str, str] = os.environ, project_presets: Path |
     """
     if environ.get(SIMULATED_VARIABLE):
         simulated = _folder(environ[SIMULATED_VARIABLE])
-        state, config = simulated / "state", simulated / "config"
+        state, config, cache = simulated / "state", simulated / "config", simulated / "cache"
     else:
         simulated = None
         dirs = PlatformDirs("sgltui", appauthor=False)
-        state, config = dirs.user_state_path, dirs.user_config_path
+        state, config, cache = dirs.user_state_path, dirs.user_config_path, dirs.user_cache_path
     return Places(
         state=_folder(environ.get(STATE_DIR_VARIABLE) or state),
         config=_folder(environ.get(CONFIG_DIR_VARIABLE) or config),
         simulated=simulated,
         project_presets=project_presets,
+        cache=None if environ.get(STATE_DIR_VARIABLE) else _folder(cache),
     )
 
 

@@ -105,7 +105,7 @@ def test_an_api_key_is_used_for_the_proof_and_kept_out_of_the_records(command_li
 
 
 def test_a_failed_launch_tells_its_cause(command_line: CommandLine) -> None:
-    done = command_line.run("launch", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
+    done = command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
     assert done.returncode == 1
     assert "unrecognized arguments: --no-such-flag 3" in done.stderr
     row = command_line.ps("qwen3-0.6b")
@@ -140,7 +140,7 @@ def test_follow_shows_a_launch_from_its_first_line_to_its_end(command_line: Comm
 
 def test_the_earlier_log_is_labelled(command_line: CommandLine) -> None:
     for flag in ("--first-wrong-flag", "--second-wrong-flag"):
-        command_line.run("launch", "--model", MODEL, "--wait", "--", flag)
+        command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", flag)
     assert "--second-wrong-flag" in command_line.ok("logs", "qwen3-0.6b")
     done = command_line.run("logs", "qwen3-0.6b", "--previous")
     first = command_line.launches("qwen3-0.6b")[0]
@@ -248,7 +248,10 @@ def test_a_reader_who_has_seen_enough_ends_a_command_quietly(command_line: Comma
 
 
 def test_a_mistyped_secret_is_neither_recorded_nor_shown(command_line: CommandLine) -> None:
-    done = command_line.run("launch", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
+    refused = command_line.run("launch", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
+    assert (refused.returncode, "did you mean --api-key?" in refused.stderr) == (1, True)
+    assert "sesame" not in refused.stdout + refused.stderr
+    done = command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--apikey", "open-sesame")
     assert done.returncode == 1
     assert "sesame" not in done.stdout + done.stderr + command_line.ok("ps") + command_line.ok("ps", "--json")
     [directory] = command_line.launches("qwen3-0.6b")

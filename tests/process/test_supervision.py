@@ -81,7 +81,7 @@ def test_a_group_ends_at_the_first_that_does_not_become_ready(command_line: Comm
 
 
 def test_history_and_doctor_for_people_and_for_scripts(command_line: CommandLine) -> None:
-    command_line.run("launch", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
+    command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--no-such-flag", "3")
     command_line.environ["SGLTUI_SIM"] = "fail=memory pool"
     command_line.run("launch", "--model", MODEL, "--wait")
     first, second = command_line.json("history", NAME)
@@ -103,7 +103,7 @@ def test_old_launches_are_forgotten_at_the_next_launch(command_line: CommandLine
     command_line.places.settings_file.parent.mkdir(parents=True, exist_ok=True)
     command_line.places.settings_file.write_text("keep_launches = 2\n")
     for _ in range(3):
-        command_line.run("launch", "--model", MODEL, "--wait", "--", "--no-such-flag")
+        command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--no-such-flag")
     assert [launch.name[-4:] for launch in command_line.launches(NAME)] == ["0002", "0003"]
 
 

@@ -13,7 +13,7 @@ NO_MEMORY = {
 
 def assert_fails(machine: RealMachine, cause: str, returncode: int, *flags: str) -> None:
     """`launch --wait` has status 1 and tells the cause, `ps` as well, and nothing is left."""
-    done = machine.run("launch", "--wait", *machine.launch_words("one", *flags, port=choose_port()))
+    done = machine.run("launch", "--wait", "--force", *machine.launch_words("one", *flags, port=choose_port()))
     assert done.returncode == 1, done.stderr
     assert cause in done.stderr
     row = machine.ps("one")

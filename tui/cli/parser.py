@@ -59,6 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_history(commands)
     _add_doctor(commands)
     _add_preset(commands)
+    _add_flags(commands)
     _add_ui(commands)
     return parser
 
@@ -205,6 +206,36 @@ def _add_preset(commands: _Commands) -> None:
         _add_presets_option(action)
         if name == "show":
             action.add_argument("preset", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
+    _add_preset_check(actions)
+    _add_preset_translate(actions)
+
+
+def _add_preset_check(actions: _Commands) -> None:
+    text = "say what SGLang would refuse of presets, or ignore; status 1 where it would refuse"
+    check = _add(actions, "check", "tui.cli.preset_check:check", text)
+    check.add_argument("names", nargs="*", metavar="PRESET", help="names, or paths that end in .toml (default: all)")
+    check.add_argument("--for", dest="sglang", metavar="VERSION", help="what they become for this release, as a diff")
+    check.add_argument("--json", action="store_true", help="for scripts")
+    _add_presets_option(check)
+
+
+def _add_preset_translate(actions: _Commands) -> None:
+    text = "rewrite a preset for another release; shows the diff and asks"
+    move = _add(actions, "translate", "tui.cli.preset_check:translate_preset", text)
+    move.add_argument("preset", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
+    move.add_argument("--to", required=True, metavar="VERSION", help="the release it shall be for")
+    move.add_argument("--yes", action="store_true", help="don't ask")
+    _add_presets_option(move)
+    move.set_defaults(changes=True)
+
+
+def _add_flags(commands: _Commands) -> None:
+    flags = _add(commands, "flags", "tui.cli.flags:flags", "list the flags that SGLang takes, with its own help")
+    flags.add_argument("pattern", nargs="?", metavar="PATTERN", help="only flags like this, the likeliest first")
+    whose = flags.add_mutually_exclusive_group()
+    whose.add_argument("--python", metavar="PATH", help="the Python whose SGLang is meant (default: as for a launch)")
+    whose.add_argument("--sglang", metavar="VERSION", help="a release; needs none installed, has no help texts")
+    flags.add_argument("--json", action="store_true", help="for scripts")
 
 
 def _add_ui(commands: _Commands) -> None:

@@ -120,7 +120,7 @@ class Budgets:
         stamp = _stamp(model)
         coarse = tuple(replace(card, used_bytes=card.used_bytes // _STEP_BYTES) for card in cards)
         environment = tuple(sorted((name, str(value)) for name, value in spec.env.items()))
-        words = tuple(server_words(spec))
+        words = tuple(server_words(spec, release))
         key = (spec.model, stamp, words, environment, release.text, coarse, smallest_total_mib, measured)
 
         def work_out() -> MemoryBudget:

@@ -23,9 +23,11 @@ from tui.model.shapes import Model
 from tui.paths import Places
 from tui.settings import Settings
 from tui.sglang.command import build_arguments
+from tui.sglang.config_file import Merged, merge_config
 from tui.sglang.interpreter import find_interpreter
 from tui.sglang.parse import Flags, inventories_for, parse_flags
 from tui.sglang.references import Reference
+from tui.sglang.target import Target, recorded_target
 from tui.sglang.versions import NEWEST_KNOWN, Release, parse_release
 from tui.units import MIB
 
@@ -48,15 +50,31 @@ class Described:
     count: int
 
 
-def server_words(spec: LaunchSpec) -> list[str]:
-    """The flags of a launch as SGLang gets them; a secret is a placeholder, since no plan depends on one."""
+def server_words(spec: LaunchSpec, release: Release) -> list[str]:
+    """The flags of a launch as SGLang parses them: a config file among them is read.
+
+    A secret is a placeholder, since no plan depends on one.
+
+    Raises:
+        UsageError: the config file can't be used.
+    """
+    return list(merge_words(spec, recorded_target(release)).words)
+
+
+def merge_words(spec: LaunchSpec, target: Target) -> Merged:
+    """The same, and which of them come from a config file.
+
+    Raises:
+        UsageError: the config file can't be used.
+    """
     flags = {name: "secret" if isinstance(value, Reference) else value for name, value in spec.flags.items()}
-    return [*build_arguments(flags, spec.model, None, _ANY_PORT), *spec.words]
+    words = [*build_arguments(flags, spec.model, None, _ANY_PORT, target.inventories), *spec.words]
+    return merge_config(words, target.release, target.inventories[-1])
 
 
 def read_flags(spec: LaunchSpec, release: Release) -> Flags:
     """The flags of a launch, as the release's parser would take them."""
-    return parse_flags(server_words(spec), inventories_for(release))
+    return parse_flags(server_words(spec, release), inventories_for(release))
 
 
 def make_request(
@@ -75,6 +93,7 @@ def make_request(
 
     Raises:
         ModelError: the model can't be found or read.
+        UsageError: its config file can't be used.
     """
     flags = read_flags(spec, release)
     read = read_model(find_model(spec.model, cache_dir=hub), spec.model) if model is None else model
@@ -86,7 +105,7 @@ def make_request(
         smallest_total_mib=smallest_total_mib,
         draft=_read_draft(flags, spec.model, hub),
         measured=measured or Measured(),
-        environment=_environment(spec.env),
+        environment=server_environment(spec.env),
         knows_all_flags=len(inventories_for(release)) == 1,
     )
 
@@ -228,7 +247,7 @@ def _read_draft(flags: Flags, model: str, hub: Path | None) -> Model | None:
         return None
 
 
-def _environment(variables: Mapping[str, str | Reference]) -> dict[str, str]:
+def server_environment(variables: Mapping[str, str | Reference]) -> dict[str, str]:
     """SGLANG_* variables that the server will have: this process's, and the preset's over them."""
     inherited = {name: value for name, value in os.environ.items() if name.startswith(_VARIABLE_PREFIX)}
     own = {name: value for name, value in variables.items() if isinstance(value, str)}

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tui.errors import RefusedError
+from tui.errors import RefusedError, UsageError
 from tui.gpu import GpuReader, GpuReading, GpuSnapshot
 from tui.keeper.steps import step
 from tui.launch import guard
@@ -23,8 +23,10 @@ from tui.launch.spec import LaunchSpec
 from tui.paths import Places
 from tui.settings import Settings
 from tui.sglang.command import Command, build_arguments, make_command, split_flag_words
+from tui.sglang.config_file import merge_config
 from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
 from tui.sglang.references import HIDDEN, Reference, ResolvedValue, Secret, resolve_environment, resolve_flags
+from tui.sglang.versions import parse_release
 from tui.sglang.words import Words, nearest_inventory
 from tui.units import MIB
 
@@ -47,8 +49,20 @@ class Prepared:
 
     def command(self, port: int) -> Command:
         """The server's command line when it listens on `port`."""
-        arguments = build_arguments(self.flags, self.model, self.host, port)
-        return make_command(server_argv(self.interpreter, self.spec.engine.entry, [*arguments, *self.words]))
+        return make_command(server_argv(self.interpreter, self.spec.engine.entry, self._arguments(port)))
+
+    def parsed_words(self) -> Sequence[str]:
+        """What SGLang parses: with its config file, where that can be used."""
+        release = parse_release(self.interpreter.sglang_version)
+        words = self._arguments(0)
+        try:
+            return merge_config(words, release, nearest_inventory(self.interpreter.sglang_version)).words
+        except UsageError:
+            return words  # told by the check of the flags
+
+    def _arguments(self, port: int) -> list[str]:
+        inventory = nearest_inventory(self.interpreter.sglang_version)
+        return [*build_arguments(self.flags, self.model, self.host, port, (inventory,)), *self.words]
 
 
 class Launcher:
@@ -104,13 +118,18 @@ class Launcher:
 
     def start(self, request: Prepared, *, force: bool = False) -> str:
         """Start what was prepared and return its address; arguments and errors are those of `launch`."""
+        # Only now: the rules take as long to import as the rest.
+        from tui.launch.flag_check import check_flags, settle_target  # noqa: PLC0415 - see above
+
         reading = self._reader.read()  # before the lock: a driver may take its time
+        target = settle_target(request.spec, request.interpreter, self._places, self._warn)
         with launching(self._places) as lock:
             guard.check_name(self._places, request.spec.name)
             ours = guard.running(self._places)
             promise = self._choose_port(request, ours)
             try:
                 gpus = self._choose_gpus(request, reading, ours)
+                check_flags(request.spec, target, gpus, self._places.hub, self._warn, force=force)
                 version, hub = request.interpreter.sglang_version, self._places.hub
                 check_fit(request.spec, version, gpus, reading, self._warn, force=force, hub=hub)
                 return self._start(request, gpus, promise, lock)
@@ -121,7 +140,7 @@ class Launcher:
         return choose_port(ours, request.host, request.port, self._settings.port, request.spec.port_hint)
 
     def _choose_gpus(self, request: Prepared, reading: GpuReading, ours: Sequence[Recorded]) -> tuple[GpuSnapshot, ...]:
-        words = Words(request.command(0).argv, request.interpreter.sglang_version)
+        words = Words(request.parsed_words(), request.interpreter.sglang_version)
         promised = {gpu.uuid for launch in ours for gpu in launch.launch.gpus}
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         return guard.choose_gpus(reading, request.spec.gpus, words.gpu_count(), visible=visible, promised=promised)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import pairwise
 
 from tui.errors import UsageError
@@ -51,24 +52,43 @@ def make_command(words: Sequence[str]) -> Command:
     return Command(argv=tuple(str(word) for word in words), shown=tuple(redact(words)))
 
 
-def build_arguments(flags: Mapping[str, ResolvedValue], model: str, host: str | None, port: int) -> list[str]:
+def build_arguments(
+    flags: Mapping[str, ResolvedValue],
+    model: str,
+    host: str | None,
+    port: int,
+    inventories: Sequence[FlagInventory] = (),
+) -> list[str]:
     """The arguments of a server: `--model-path M --port P [--host H] --flag value …`.
 
     `flags` have SGLang's names without dashes. True is a switch that is given, False one that is left out, a list is
     several words behind one flag. `~/` in front of a model's folder is expanded.
+
+    Args:
+        flags: as above.
+        model: a path, or a Hugging Face id.
+        host: None leaves it to SGLang.
+        port: where it shall listen.
+        inventories: the release's flags; with them, False switches off what has a `--no-x`.
     """
     fixed: dict[str, ResolvedValue] = {"model-path": expand_home(model), "port": port}
     if host is not None:
         fixed["host"] = host
-    return [word for name, value in (fixed | dict(flags)).items() for word in flag_words(f"--{name}", value)]
+    words = []
+    for name, value in (fixed | dict(flags)).items():
+        no = value is False and _has_negation(name, inventories)
+        words += [f"--no-{name}"] if no else flag_words(f"--{name}", value)
+    return words
 
 
 def flag_words(option: str, value: ResolvedValue) -> list[str]:
     """A flag with its value as words: a switch that is off has none."""
     if isinstance(value, bool):
         return [option] if value else []
+    if isinstance(value, list) and len(value) != 1:
+        return [option, *map(_list_item, value)]
     if isinstance(value, list):
-        return [option, *(str(item) for item in value)]
+        value = value[0]
     if str(value).startswith("-"):  # argparse would take it for another option
         return [_join(option, value)]
     return [option, value if isinstance(value, str) else str(value)]
@@ -126,6 +146,16 @@ def _show(previous: str, word: str) -> str:
         return word.shown
     name, equals, _ = word.partition("=")
     return f"{name}={HIDDEN}" if equals and is_secret_flag(name) else word
+
+
+def _has_negation(name: str, inventories: Sequence[FlagInventory]) -> bool:
+    return any(inventory.find(f"--no-{name}") is not None for inventory in inventories)
+
+
+def _list_item(item: str | float) -> str:
+    """One of several words; `-1e-07` would be taken for an option, and `-0.0000001` isn't."""
+    text = item if isinstance(item, str) else str(item)
+    return format(Decimal(text), "f") if isinstance(item, float) and text.startswith("-") and "e" in text else text
 
 
 def _join(option: str, value: str | float) -> str:

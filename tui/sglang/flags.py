@@ -40,6 +40,7 @@ class Flag:
         nargs: `?`, `*` or `+` as in argparse, or None.
         action: `boolean` flags also have a `--no-` spelling; a `deprecated` one does nothing.
         deprecated: takes effect, with a warning.
+        help: SGLang's own words, where its parser was asked; none are recorded.
     """
 
     option_strings: tuple[str, ...]
@@ -51,6 +52,7 @@ class Flag:
     action: Action
     required: bool
     deprecated: bool
+    help: str = ""
 
     @property
     def name(self) -> str:
@@ -94,8 +96,12 @@ def load_inventory(release: str) -> FlagInventory:
     if release not in RELEASES:
         raise UsageError(f"no flag inventory of SGLang {release}", f"recorded are {', '.join(RELEASES)}")
     raw = json.loads((_DATA / f"flags-{release}.json").read_bytes())
-    flags = tuple(_read_flag(item) for item in raw["flags"])
-    return FlagInventory(release, flags, {option: flag for flag in flags for option in _spellings(flag)})
+    return make_inventory(release, tuple(_read_flag(item) for item in raw["flags"]))
+
+
+def make_inventory(release: str, flags: tuple[Flag, ...]) -> FlagInventory:
+    """An inventory of these flags."""
+    return FlagInventory(release, flags, {option: flag for flag in flags for option in spellings(flag)})
 
 
 def _read_flag(item: dict[str, Any]) -> Flag:
@@ -114,7 +120,8 @@ def _read_flag(item: dict[str, Any]) -> Flag:
     )
 
 
-def _spellings(flag: Flag) -> tuple[str, ...]:
+def spellings(flag: Flag) -> tuple[str, ...]:
+    """All its options, `--no-x` among them."""
     if flag.action != "boolean":
         return flag.option_strings
     return flag.option_strings + tuple("--no-" + option.removeprefix("--") for option in flag.option_strings)

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -19,13 +19,29 @@ from tui.text import printable
 Entry = Literal["launch_server", "serve"]
 
 # Reads the installed package's metadata: importing SGLang takes seconds and may touch a GPU. An entry of sys.path that
-# is empty stands for the current folder, whose files are none of our business.
+# is empty stands for the current folder, whose files are none of our business. The stamp is the newest time among the
+# metadata and the files that define flags: an editable installation changes without being installed again.
 _QUESTION = """
-import sys
+import os, sys
 sys.path[:] = [entry for entry in sys.path if entry]
-from importlib import metadata
+from importlib import metadata, util
+def newest(*roots):
+    times = [0]
+    for root in filter(None, roots):
+        for folder, _, names in os.walk(root):
+            times += [os.stat(os.path.join(folder, name)).st_mtime_ns for name in names if name.endswith((".py", "A"))]
+    return max(times)
 try:
-    print(metadata.version("sglang"))
+    package = metadata.distribution("sglang")
+    try:
+        parent = os.path.dirname(util.find_spec("sglang").origin)
+        groups = os.path.join(parent, "srt", "arg_groups")
+        arguments = os.path.join(parent, "srt", "server_args.py")
+        own = os.stat(arguments).st_mtime_ns if os.path.exists(arguments) else 0
+        stamp = max(own, newest(groups, getattr(package, "_path", None)))
+    except (AttributeError, ImportError, OSError, TypeError, ValueError):
+        stamp = 0
+    print(package.version, stamp)
 except metadata.PackageNotFoundError:
     print("none")
 """
@@ -37,7 +53,7 @@ _SHEBANG = re.compile(rb"#!(/\S*python[^\s/]*)|#!/bin/sh\r?\n'''exec' (?:\"([^\"
 _HEAD_BYTES = 4096
 
 # Only found ones are kept, so that an installation made meanwhile is seen.
-_versions: dict[Path, str] = {}
+_found: dict[Path, tuple[str, str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +63,12 @@ class Interpreter:
     Attributes:
         python: its path; a link of a virtual environment isn't followed, since that would leave the environment.
         sglang_version: the release as its package says it: `0.5.11`, `0.5.6.post2`.
+        stamp: changes with the installation; empty when it isn't known.
     """
 
     python: Path
     sglang_version: str
+    stamp: str = field(default="", compare=False)
 
 
 def find_interpreter(
@@ -79,7 +97,7 @@ def find_interpreter(
     for python in candidates:
         version = _version_or_none(python)
         if version is not None:
-            return Interpreter(python, version)
+            return Interpreter(python, version, read_stamp(python))
     raise RefusedError(
         f"no Python with SGLang found (looked at {', '.join(map(_show, candidates)) or 'nothing: there is no Python'})",
         f"pip install sglang into one and name it as `python` in {config}, or try `sgltui demo`, which works without",
@@ -108,12 +126,18 @@ def read_sglang_version(python: Path) -> str | None:
     Raises:
         OSError, subprocess.TimeoutExpired, subprocess.CalledProcessError: it didn't answer (`NO_ANSWER`).
     """
-    if python not in _versions:
-        answer = ask([str(python), "-c", _QUESTION]).split()
-        if not answer or answer[-1] == _NONE:
+    if python not in _found:
+        lines = [line for line in ask([str(python), "-c", _QUESTION]).splitlines() if line.strip()]
+        version, *stamp = lines[-1].split() if lines else [_NONE]
+        if version == _NONE:
             return None
-        _versions[python] = answer[-1]
-    return _versions[python]
+        _found[python] = (version, stamp[0] if stamp else "")
+    return _found[python][0]
+
+
+def read_stamp(python: Path) -> str:
+    """What tells one installation in an interpreter from the next; empty before its version was read."""
+    return _found.get(python, ("", ""))[1]
 
 
 def _use_named(name: str, remedy: str) -> Interpreter:
@@ -127,7 +151,7 @@ def _use_named(name: str, remedy: str) -> Interpreter:
         raise RefusedError(f"{shown} {explain_silence(error)} when asked for its SGLang version", remedy) from error
     if version is None:
         raise RefusedError(f"{shown} has no SGLang", f"install it ({shown} -m pip install sglang) or {remedy}")
-    return Interpreter(python, version)
+    return Interpreter(python, version, read_stamp(python))
 
 
 def _expand(name: str) -> Path:

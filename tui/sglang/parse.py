@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -45,16 +45,32 @@ class FlagTrouble:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """A flag as it was typed.
+
+    Attributes:
+        option: with its dashes, as typed: an alias or a prefix, perhaps.
+        words: what stood behind it.
+    """
+
+    flag: Flag
+    option: str
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Flags:
     """What a command line asks for.
 
     Attributes:
         values: by the flag's name (`name_of`), without dashes; switches are True, several values are a tuple.
         troubles: what the release's own parser would refuse, in the order typed.
+        given: the flags behind `values`, under the same names; of one that is repeated, the last.
     """
 
     values: Mapping[str, Any]
     troubles: tuple[FlagTrouble, ...] = ()
+    given: Mapping[str, Given] = field(default_factory=dict, compare=False)
 
     def get(self, *names: str) -> Any:
         """The value of the first of these flags that is given, or None. A flag has another name in another release."""
@@ -68,8 +84,8 @@ class Flags:
 def inventories_for(release: Release) -> tuple[FlagInventory, ...]:
     """The recorded inventory of a release, or those of its two neighbours: what either knows is taken."""
     recorded = [parse_release(name) for name in RELEASES]
-    older = [name.text for name in recorded if name <= release]
-    newer = [name.text for name in recorded if name > release]
+    older = [name.text for name in recorded if name.number <= release.number]
+    newer = [name.text for name in recorded if name.number > release.number]
     if older and (parse_release(older[-1]).number.release == release.number.release or not newer):
         return (load_inventory(older[-1]),)
     return tuple(load_inventory(name) for name in [*older[-1:], *newer[:1]])
@@ -81,7 +97,7 @@ def parse_flags(words: Sequence[str], inventories: Sequence[FlagInventory]) -> F
     for word in words:
         parser.take(word)
     parser.finish()
-    return Flags(parser.values, tuple(parser.troubles))
+    return Flags(parser.values, tuple(parser.troubles), parser.given)
 
 
 def name_of(flag: Flag) -> str:
@@ -112,7 +128,9 @@ class _Parser:
         self._option = ""
         self._words: list[str] = []
         self._skips = False
+        self._closed = False
         self.values: dict[str, Any] = {}
+        self.given: dict[str, Given] = {}
         self.troubles: list[FlagTrouble] = []
 
     def take(self, word: str) -> None:
@@ -122,6 +140,7 @@ class _Parser:
             self._begin(option)
             if equals:
                 self._words.append(value)
+                self._closed = True  # argparse takes nothing more behind `--x=1`, not even for a list
         elif word.startswith("-") and len(word) > 1 and not _NEGATIVE_NUMBER.match(word):
             self.finish()
             self._refuse(Trouble.UNKNOWN, word, f"SGLang has no flag {word}")
@@ -134,7 +153,7 @@ class _Parser:
 
     def finish(self) -> None:
         flags, words = self._flags, self._words
-        self._flags, self._words, self._skips = [], [], False
+        self._flags, self._words, self._skips, self._closed = [], [], False, False
         errors = []
         for flag in flags:
             try:
@@ -142,7 +161,9 @@ class _Parser:
             except ValueError as error:
                 errors.append(str(error))
             else:
-                self.values[name_of(flag)] = value
+                name = name_of(flag)
+                self.values[name] = value
+                self.given[name] = Given(flag, self._option, tuple(words))
                 return
         if flags:
             kind = Trouble.BAD_VALUE if words else Trouble.NO_VALUE
@@ -164,6 +185,8 @@ class _Parser:
         return Trouble.UNKNOWN, option, f"{option} {negation} a flag in SGLang {releases}"
 
     def _takes_more(self) -> bool:
+        if self._closed:
+            return False
         return any(not flag.is_switch and (flag.nargs in ("+", "*") or not self._words) for flag in self._flags)
 
     def _read(self, flag: Flag, words: list[str]) -> Any:

@@ -1,0 +1,104 @@
+"""Flags against the real parsers: `make test-real REAL_FLAGS="-k test_flags"`."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.oracles.interpreters import find_interpreter
+from tests.real.environments import UnavailableError
+from tests.support.flag_words import samples
+from tui.errors import UsageError
+from tui.sglang.command import build_arguments
+from tui.sglang.config_file import merge_config
+from tui.sglang.flag_table import table_of_words
+from tui.sglang.flags import FlagInventory, load_inventory
+from tui.sglang.introspect import introspect
+from tui.sglang.target import recorded_target
+from tui.sglang.versions import parse_release
+
+_ROOT = Path(__file__).parents[2]
+_STANDINGS = Path(__file__).parent / "standins"
+_CONFIGS = (
+    "tp-size: 4\ncuda_graph_max_bs: 8\ndisable-radix-cache: true\nlog-requests: false\n",
+    "json-model-override-args: {a: [1, b]}\nchat-template: null\nserved-model-name: on\n",
+    "lora-strict-loading: true\n",
+    "lora-paths: [a, b]\n",
+    "mem-fraction-static: 0.8\nunheard-of: true\n",
+    "tensor-parallel-size: 010\n",
+)
+
+
+@pytest.fixture(scope="module", params=["0.5.11", "0.5.23"])
+def engine(request: pytest.FixtureRequest) -> tuple[str, Path]:
+    """A release and its interpreter."""
+    try:
+        return request.param, find_interpreter(request.param)
+    except UnavailableError as error:
+        pytest.skip(str(error))
+
+
+def ask(python: Path, question: dict[str, Any]) -> dict[str, Any]:
+    environment = {**os.environ, "PYTHONPATH": f"{_ROOT}:{_STANDINGS}"}
+    words = [str(python), "-m", "tests.oracles.parse_words"]
+    done = subprocess.run(
+        words, input=json.dumps(question), env=environment, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def words_of(flags: dict[str, Any], inventory: FlagInventory) -> list[str]:
+    return build_arguments(flags, "m", None, 1, (inventory,))[4:]
+
+
+def test_every_flag_comes_back_from_a_preset_as_the_real_parser_reads_it(engine: tuple[str, Path]) -> None:
+    """Words of each flag with each kind of value, and the same words after a way through a preset's table."""
+    release, python = engine
+    inventory, target = load_inventory(release), recorded_target(parse_release(release))
+    lines, names = [], []
+    for flag in inventory.flags:
+        for value in [] if flag.name in ("model-path", "host", "port", "config") else samples(flag):
+            words = words_of({flag.name: value}, inventory)
+            table, troubles = table_of_words(words, target)
+            assert troubles == ()
+            lines += [words, words_of(table, inventory)]
+            names.append(flag.name)
+    answers = ask(python, {"lines": lines, "configs": []})["lines"]
+    pairs = list(zip(answers[::2], answers[1::2], lines[::2], strict=True))
+    assert len(pairs) > len(inventory.flags)
+    for first, second, words in pairs:
+        assert first == second, words
+    # lora-paths wants `name=path` or JSON, and some texts are read by functions that want more than text.
+    refused = {name for name, (first, _, _) in zip(names, pairs, strict=True) if "refused" in first}
+    assert refused <= {"lora-paths", "cuda-graph-config", "cuda-graph-backend-decode", "cuda-graph-backend-prefill"}
+
+
+def test_config_files_are_merged_as_sglang_does(engine: tuple[str, Path], tmp_path: Path) -> None:
+    release, python = engine
+    paths = [tmp_path / f"{number}.yaml" for number in range(len(_CONFIGS))]
+    for path, text in zip(paths, _CONFIGS, strict=True):
+        path.write_text(text)
+    answers = ask(python, {"lines": [], "configs": [str(path) for path in paths]})["configs"]
+    for path, answer in zip(paths, answers, strict=True):
+        words = ["--tp", "1", "--config", str(path), "--port", "2"]
+        if isinstance(answer, dict):
+            with pytest.raises(UsageError):
+                merge_config(words, parse_release(release), load_inventory(release))
+        else:
+            assert list(merge_config(words, parse_release(release), load_inventory(release)).words) == answer
+
+
+def test_an_interpreter_tells_the_recorded_flags(engine: tuple[str, Path]) -> None:
+    """And their help texts, of which none are recorded."""
+    release, python = engine
+    told = introspect(python, release, {"PYTHONPATH": str(_STANDINGS)})
+    assert [dataclasses.replace(flag, help="") for flag in told.flags] == list(load_inventory(release).flags)
+    assert sum(bool(flag.help) for flag in told.flags) > 300

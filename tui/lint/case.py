@@ -1,0 +1,65 @@
+"""What a rule looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tui.budget.types import Card
+from tui.model.shapes import Model
+from tui.sglang.parse import Flags
+from tui.sglang.target import Target
+from tui.sglang.versions import Release
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A command line, as the release reads it, and what it is for.
+
+    Attributes:
+        model: None when it isn't known.
+        cards: the GPUs that the server will see, in rank order; None when they aren't known.
+        environment: SGLANG_* variables that the server will have.
+    """
+
+    flags: Flags
+    target: Target
+    model: Model | None = None
+    cards: tuple[Card, ...] | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def release(self) -> Release:
+        """Whose rules count."""
+        return self.target.release
+
+    @property
+    def capability(self) -> tuple[int, int] | None:
+        """CUDA compute capability of the first card."""
+        return self.cards[0].capability if self.cards else None
+
+    def get(self, name: str) -> Any:
+        """The value that was typed, or None."""
+        return self.flags.get(name)
+
+    def effective(self, name: str) -> Any:
+        """The value that was typed, else the parser's default."""
+        typed = self.flags.get(name)
+        if typed is not None:
+            return typed
+        flags = (inventory.find(f"--{name}") for inventory in self.target.inventories)
+        return next((flag.default for flag in flags if flag is not None), None)
+
+    def is_on(self, name: str) -> bool:
+        """A switch is given, or a value that isn't a way to say no; of a size, more than one."""
+        off = (None, False, "", "none", "null", 0, *((1,) if name.endswith("-size") else ()))
+        return self.effective(name) not in off
+
+    def typed(self, name: str) -> str:
+        """How the person spelled it, without dashes."""
+        given = self.flags.given.get(name)
+        if given is None:
+            return name
+        exact = given.option.lstrip("-")
+        return exact if given.option in given.flag.option_strings else given.flag.name
