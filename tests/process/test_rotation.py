@@ -26,6 +26,7 @@ from tests.support.rotating import (
 from tests.support.steps import Steps
 from tests.support.waiting import wait_until
 from tui.keeper import holes
+from tui.keeper.log_journal import read_journal
 from tui.keeper.rotation import ROTATION_STEPS, Rotator
 
 RAM = Path("/dev/shm")
@@ -154,15 +155,22 @@ def test_old_segments_go(tmp_path: Path) -> None:
     assert numbered(0, LINES).endswith(everything(tmp_path))
 
 
-def test_a_segment_that_a_killed_one_was_about_to_delete_goes(tmp_path: Path) -> None:
+def test_a_segment_that_a_killed_one_was_about_to_delete_goes(tmp_path: Path, steps: Steps) -> None:
     log = tmp_path / "server.log"
     log.write_bytes(numbered(0, LINES))
     Rotator(log, NO_END).rotate()
-    forgotten = segments(tmp_path)[0].read_bytes()
-    Rotator(log, replace(NO_END, age_s=0)).rotate()
-    (tmp_path / "server.log.0001.gz").write_bytes(forgotten)  # as after a kill between journal and unlink
+    (doomed,) = segments(tmp_path)
+    kept = log.read_bytes()
+    steps.hold("rotation-prunes")
+    with rotator(tmp_path, steps.folder, total_bytes=1) as first:
+        assert steps.reached("rotation-prunes") == first.pid
+        first.kill()
+    assert doomed.exists()
+    assert read_journal(log).segments == []
+    steps.release("rotation-prunes")
     Rotator(log, NO_END).rotate()
     assert not segments(tmp_path)
+    assert everything(tmp_path) == kept
 
 
 def test_where_no_hole_can_be_punched_the_log_is_kept_whole_and_that_is_said(

@@ -39,10 +39,12 @@ def start_writer(directory: Path, lines_per_s: int, seconds: float) -> subproces
 
 
 @contextmanager
-def rotator(directory: Path, steps: Path | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def rotator(
+    directory: Path, steps: Path | None = None, total_bytes: int = sys.maxsize
+) -> Iterator[subprocess.Popen[bytes]]:
     """One that runs until it is killed, which it is at the end of the block at the latest."""
     environment = {**os.environ, **({"SGLTUI_STEPS": str(steps)} if steps is not None else {})}
-    words = [sys.executable, "-m", "tui.keeper.rotation", str(directory), str(LIMIT_BYTES)]
+    words = [sys.executable, "-m", "tui.keeper.rotation", str(directory), str(LIMIT_BYTES), str(total_bytes)]
     with subprocess.Popen(words, env=environment) as process:
         try:
             yield process

@@ -5,7 +5,7 @@ a segment is written; the journal says so; a hole is punched over what the segme
 is collapsed; the journal says so. Killed anywhere, the next one finds out where it was (`log_journal.base_now`) and
 goes on: not one byte is lost or repeated.
 
-`python -m tui.keeper.rotation LAUNCH_DIRECTORY LIMIT_BYTES` does it alone, until it is interrupted.
+`python -m tui.keeper.rotation LAUNCH_DIRECTORY LIMIT_BYTES [TOTAL_BYTES]` does it alone, until it is interrupted.
 """
 
 from __future__ import annotations
@@ -247,8 +247,9 @@ def _lock(fd: int) -> bool:
 
 def main(arguments: Sequence[str]) -> int:
     """Rotate the log of one launch until interrupted."""
-    directory, limit = Path(arguments[0]), int(arguments[1])
-    rotator = Rotator(directory / "server.log", LogLimits(limit, sys.maxsize, float("inf")))
+    directory, limit, *rest = arguments
+    total = int(rest[0]) if rest else sys.maxsize
+    rotator = Rotator(Path(directory) / "server.log", LogLimits(int(limit), total, math.inf))
     while True:
         rotator.rotate()
         time.sleep(_STEP_S)

@@ -32,11 +32,14 @@ def take_typed_ahead(app: App[None], event: events.Key) -> None:
 
 
 class LogPrompt(Horizontal):
-    """Hidden until it is asked for. Enter answers, Esc gives up; both hide it again."""
+    """Hidden until it is asked for. Enter answers, Esc gives up; both hide it again.
+
+    It lies over the last row of its parent, which needs a layer `prompt`: so nothing has to move or to be repainted.
+    """
 
     DEFAULT_CSS = """
-    LogPrompt { height: 0; }
-    LogPrompt.-open { height: 1; }
+    LogPrompt { layer: prompt; dock: bottom; height: 1; background: $surface; display: none; }
+    LogPrompt.-open { display: block; }
     LogPrompt Label { width: auto; padding: 0 1; text-style: bold; }
     LogPrompt Input, LogPrompt Input:focus { border: none; height: 1; width: 1fr; padding: 0; background: $surface; }
     """

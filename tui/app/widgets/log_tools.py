@@ -51,6 +51,7 @@ TOOL_KEYS: list[Binding] = [
 class LogTools(Vertical):
     """A log view, a line that tells of search and filter, and a prompt."""
 
+    DEFAULT_CSS = "LogTools { layers: base prompt; }"
     BINDINGS: ClassVar[list[BindingType]] = [*TOOL_KEYS]
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name

@@ -68,6 +68,7 @@ class LogView(ScrollView, can_focus=True):
         self._is_placing = False
         self._rows = Rows()
         self._drawn: LRUCache[int, LogLine] = LRUCache(_CACHED_LINES)
+        self._styles: dict[str, Style] = {}
 
     @property
     def path(self) -> Path | None:
@@ -121,11 +122,11 @@ class LogView(ScrollView, can_focus=True):
         place = self._place(y)
         line = self._line(place.row) if place is not None and place.row < self._rows.count else None
         if line is None or place is None:
-            return Strip.blank(width, self.rich_style)
+            return Strip.blank(width, self._style_of(""))
         if self.wrapped:
-            strip = line.part(place.part, width, self.rich_style)
+            strip = line.part(place.part, width, self._style_of(""))
         else:
-            strip = line.crop(self.column, width, self.rich_style)
+            strip = line.crop(self.column, width, self._style_of(""))
         is_selected = self.selected is not None and place.row - bool(self._rows.notice) == self.selected
         return pointed(strip, self._style_of("selected"), ascii=self.ascii) if is_selected else strip
 
@@ -144,9 +145,11 @@ class LogView(ScrollView, can_focus=True):
         return line.parts(self.scrollable_content_region.width) if line is not None else 1
 
     def notify_style_update(self) -> None:
-        """Other colours: draw anew."""
+        """Other colours: draw anew. Mostly they are the same ones, as when another panel got the keys."""
         super().notify_style_update()
-        self._drawn.clear()
+        before, self._styles = self._styles, {}
+        if any(self._style_of(component) != style for component, style in before.items()):
+            self._drawn.clear()
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Going up stops following; being moved because the log became shorter doesn't."""
@@ -391,7 +394,11 @@ class LogView(ScrollView, can_focus=True):
                 )
 
     def _style_of(self, component: str) -> Style:
-        return self.get_component_rich_style(f"log-view--{component}")
+        """The style of a component, or the view's own; asked for with every row, and slow to work out."""
+        if component not in self._styles:
+            own = self.get_component_rich_style(f"log-view--{component}") if component else self.rich_style
+            self._styles[component] = own
+        return self._styles[component]
 
 
 def _safe(words: object) -> str:
