@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -12,6 +13,8 @@ from textual.strip import Strip
 
 from tests.support.growing_log import append, cut_head, truncate_shorter
 from tests.support.waiting import wait_until
+from tui.app.widgets import log_pane
+from tui.app.widgets.log_line import LogLine, draw_line
 from tui.app.widgets.log_view import LogView
 
 TERM = Path(__file__).parents[1] / "fixtures" / "real" / "0.5.11" / "term.log"
@@ -307,6 +310,30 @@ async def test_an_idle_log_repaints_nothing(log: Path, ending: bytes) -> None:
             app.view.show(log)
             await pilot.pause()
         assert app.view.repainted == 0
+
+
+async def test_a_flood_is_drawn_by_the_screen_and_not_by_the_line(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn = 0
+
+    def counting(*arguments: Any, **options: Any) -> LogLine:
+        nonlocal drawn
+        drawn += 1
+        return draw_line(*arguments, **options)
+
+    monkeypatch.setattr(log_pane, "draw_line", counting)
+    app = Host(log)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        for _ in range(3):
+            drawn = 0
+            append(log, b"[2026-11-29 16:50:00 TP0] one of many\n" * 30_000)
+            app.view.refresh_lines()
+            await pilot.pause()
+            assert 24 <= drawn <= 2 * 24
+        drawn = 0
+        app.set_focus(None)
+        await pilot.pause()
+        assert drawn == 0
 
 
 async def test_lines_below_the_view_repaint_nothing_but_the_scroll_bar(log: Path) -> None:

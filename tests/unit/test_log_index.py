@@ -196,7 +196,7 @@ def test_a_large_log_shows_its_end_before_it_is_counted(tmp_path: Path) -> None:
     assert window.refresh(at_end=True).changed
     assert not window.is_whole
     count = window.lines.count
-    assert count == 1000
+    assert 1000 < count < 100_000
     assert window.lines.read(count - 1, 1) == [(line % 599_999).rstrip()]
     append(path, b"one more\n")
     assert window.refresh(at_end=True).changed
@@ -207,9 +207,9 @@ def test_a_large_log_shows_its_end_before_it_is_counted(tmp_path: Path) -> None:
         return window.is_whole
 
     wait_until(joined, what="the whole log is counted")
-    assert shifts[-1] == 600_000 - 1000
+    assert shifts[-1] == 600_000 - count
     assert window.lines.count == 600_001
-    assert window.lines.read(shifts[-1], 1) == [(line % (600_000 - 1000)).rstrip()]
+    assert window.lines.read(shifts[-1], 1) == [(line % (600_000 - count)).rstrip()]
     window.close()
 
 

@@ -105,7 +105,7 @@ def test_matches_are_numbered_and_read_back(tmp_path: Path) -> None:
     lines = [b"line %d %s" % (number, b"abc" if number % 7 == 3 else b"xyz") for number in range(200_000)]
     path.write_bytes(b"\n".join(lines) + b"\nabc without an end")
     wanted = [line for line in lines if b"abc" in line]
-    with closing(MatchIndex(path, compile_pattern("abc"))) as matches:
+    with closing(MatchIndex(path, compile_pattern("abc"), 0)) as matches:
         while matches.update():
             pass
         assert matches.count == len(wanted)

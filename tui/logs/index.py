@@ -15,14 +15,14 @@ LINE_BYTES = 64 * 1024
 """A longer line is shortened when it is read."""
 
 _BLOCK_BYTES = 64 * 1024
-_SLICE_BYTES = 64 * 1024  # small enough for the allocator to use the same memory again: 1 MiB takes twice the time
+_SLICE_BYTES = 256 * 1024  # each costs six system calls, and is how long others wait
 
 
 class LineIndex:
     """A log as numbered lines, counted from 0, which are read from the file when they are asked for.
 
     Its memory is one number for each 64 KiB of log. One thread calls `update`; others may call the methods meanwhile
-    and wait for one slice of 64 KiB at most, but the attributes are sure only between two updates.
+    and wait for one slice of 256 KiB at most, but the attributes are sure only between two updates.
 
     Args:
         start: byte offset of line 0, for an index of the end of a log.

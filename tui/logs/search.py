@@ -9,7 +9,10 @@ from tui.logs.sieve import Sieve
 from tui.units import MIB
 
 _BLOCK_BYTES = 256 * 1024
-_LINE_BYTES = 16 * MIB  # a longer line is searched in pieces
+LINE_BYTES = 16 * MIB
+"""A longer line is searched in pieces."""
+
+_NEAR_BYTES = 64 * 1024
 
 
 def find_line(
@@ -24,7 +27,7 @@ def find_line(
         backwards: towards the beginning of the log.
         is_over: asked between two blocks; the search ends without a result when it says so.
     """
-    blocks = _blocks_before(file, start) if backwards else blocks_from(file, start)
+    blocks = blocks_before(file, start) if backwards else blocks_from(file, start)
     for offset, data in blocks:
         if is_over():
             return None
@@ -33,13 +36,25 @@ def find_line(
     return None
 
 
+def line_begin(file: LogFile, offset: int) -> int:
+    """Where the line begins that holds, or would hold, the byte at an offset; a longer one than `LINE_BYTES` is cut."""
+    floor = max(file.start, offset - LINE_BYTES)
+    while offset > floor:
+        begin = max(floor, offset - _NEAR_BYTES)
+        place = file.read(begin, offset - begin).rfind(b"\n")
+        if place >= 0:
+            return begin + place + 1
+        offset = begin
+    return floor
+
+
 def blocks_from(file: LogFile, start: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines from a line's beginning on, with their offset; an unfinished last line comes last."""
     rest = b""
     while data := file.read(start + len(rest), _BLOCK_BYTES):
         data = rest + data
         end = data.rfind(b"\n") + 1
-        if not end and len(data) >= _LINE_BYTES:
+        if not end and len(data) >= LINE_BYTES:
             end = len(data)
         if end:
             yield start, data[:end]
@@ -48,7 +63,7 @@ def blocks_from(file: LogFile, start: int) -> Iterator[tuple[int, bytes]]:
         yield start, rest
 
 
-def _blocks_before(file: LogFile, stop: int) -> Iterator[tuple[int, bytes]]:
+def blocks_before(file: LogFile, stop: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines before a line's beginning, the last block first."""
     rest = b""
     floor = file.start
@@ -56,7 +71,7 @@ def _blocks_before(file: LogFile, stop: int) -> Iterator[tuple[int, bytes]]:
         begin = max(floor, top - _BLOCK_BYTES)
         data = file.read(begin, top - begin) + rest
         cut = data.find(b"\n") + 1 if begin > floor else 0
-        if begin > floor and (not cut or cut == len(data)) and len(data) < _LINE_BYTES:
+        if begin > floor and (not cut or cut == len(data)) and len(data) < LINE_BYTES:
             rest = data
             continue
         yield begin + cut, data[cut:]

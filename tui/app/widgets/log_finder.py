@@ -53,9 +53,10 @@ class LogFinder(Widget):
 
     @dataclass
     class Counted(Message):
-        """More of the log was counted."""
+        """More of the log was counted, or all of it."""
 
         matches: MatchIndex
+        is_over: bool
 
     @work(thread=True, exclusive=True, group="find")
     def find(self, quest: Quest) -> None:
@@ -86,18 +87,18 @@ class LogFinder(Widget):
             self.post_message(self.Found(offset, "" if offset is not None else f"no line is stamped {when} or later"))
 
     @work(thread=True, exclusive=True, group="count")
-    def count(self, path: Path, pattern: Pattern) -> None:
-        """Count the lines that match."""
+    def count(self, path: Path, pattern: Pattern, counted: MatchIndex | None = None) -> None:
+        """Count the lines that match, or go on with counting them."""
         worker = get_current_worker()
-        matches, told = MatchIndex(path, pattern), -1.0
+        matches, told = counted or MatchIndex(path, pattern, place=0), -1.0
         while not worker.is_cancelled and matches.update():
             if (done := matches.done) - told > 0.1:  # noqa: PLR2004 - a repaint for each tenth of the log
                 told = done
-                self.post_message(self.Counted(matches))
+                self.post_message(self.Counted(matches, is_over=False))
         if worker.is_cancelled:
             matches.close()
         else:
-            self.post_message(self.Counted(matches))
+            self.post_message(self.Counted(matches, is_over=True))
 
     def forget(self) -> None:
         """End what is under way."""

@@ -5,22 +5,22 @@ from __future__ import annotations
 from textual.binding import Binding, BindingType
 
 LOG_CSS = """
-LogView {
+LogPane {
     background: $background;
     overflow-x: hidden;
     overflow-y: scroll;
     scrollbar-size-vertical: 1;
 }
-LogView > .log-view--time { color: $text-muted; }
-LogView > .log-view--ranks { color: $text-accent; }
-LogView > .log-view--access { color: $text-muted; }
-LogView > .log-view--warning { color: $text-warning; }
-LogView > .log-view--error { color: $text-error; text-style: bold; }
-LogView > .log-view--traceback { color: $text-error; }
-LogView > .log-view--ready { text-style: bold; }
-LogView > .log-view--notice { color: $text-muted; }
-LogView > .log-view--match { background: $warning; color: $background; text-style: bold; }
-LogView > .log-view--selected { background: $primary 30%; }
+LogPane > .log-view--time { color: $text-muted; }
+LogPane > .log-view--ranks { color: $text-accent; }
+LogPane > .log-view--access { color: $text-muted; }
+LogPane > .log-view--warning { color: $text-warning; }
+LogPane > .log-view--error { color: $text-error; text-style: bold; }
+LogPane > .log-view--traceback { color: $text-error; }
+LogPane > .log-view--ready { text-style: bold; }
+LogPane > .log-view--notice { color: $text-muted; }
+LogPane > .log-view--match { background: $warning; color: $background; text-style: bold; }
+LogPane > .log-view--selected { background: $primary 30%; }
 """
 
 LOG_MOVES: list[BindingType] = [

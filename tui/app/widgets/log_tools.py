@@ -60,7 +60,7 @@ class LogTools(Vertical):
         self._only: Pattern | None = None
         self._hidden = Hidden()
         self._counted: MatchIndex | None = None
-        self._is_to_be_counted = False
+        self._is_to_be_counted = self._is_counting = False
         self._trouble = ""
 
     def compose(self) -> ComposeResult:
@@ -139,6 +139,8 @@ class LogTools(Vertical):
     def show_status(self) -> None:
         """Tell what is looked for and shown."""
         words = [self._trouble, self._search_words(), self._filter_words()]
+        if self.log_view.is_awaiting_number:
+            words.append("counting lines up to the one that was asked for")
         if self.log_view.paused:
             words.append("PAUSED: = goes on")
         shown = f" {self._glyphs.rule} ".join(self._glyphs.plain(word) for word in words if word)
@@ -165,13 +167,14 @@ class LogTools(Vertical):
             view.select(event.offset)
         if self._is_to_be_counted and view.path is not None and view.pattern is not None:
             self._is_to_be_counted = False  # not before: both at once would take twice the time
+            self._is_counting = True
             self.query_one(LogFinder).count(view.path, view.pattern)
         self.show_status()
 
     @on(LogFinder.Counted)
     def _was_counted(self, event: LogFinder.Counted) -> None:
         event.stop()
-        self._counted = event.matches
+        self._counted, self._is_counting = event.matches, not event.is_over
         self.show_status()
 
     def _search(self, text: str) -> None:
@@ -198,13 +201,12 @@ class LogTools(Vertical):
         view, word = self.log_view, text.strip()
         if view.window is None:
             return
-        if word.removesuffix("%").isdecimal():
-            number = int(word.removesuffix("%"))
-            last = view.window.lines.count - 1
-            line = last * min(number, _WHOLE) // _WHOLE if word.endswith("%") else number - 1
-            offset = view.window.lines.offset_of(max(0, min(line, last)))
-            if offset is not None:
-                view.select(offset)
+        if word.isdecimal():
+            view.select_number(max(0, int(word) - 1))
+        elif word.removesuffix("%").isdecimal():
+            start, end = view.window.bounds()
+            part = min(int(word.removesuffix("%")), _WHOLE)
+            view.select(start + max(0, end - 1 - start) * part // _WHOLE)
         elif (moment := parse_moment(word)) is not None and view.path is not None:
             self.query_one(LogFinder).find_moment(view.path, *moment)
         else:
@@ -229,16 +231,21 @@ class LogTools(Vertical):
             return ""
         if counted is None:
             return f"/{pattern.text}"
-        with suppress(SgltuiError):
-            counted.update()
-            total = f"{counted.count}" if counted.done >= 1 else f"{counted.count}+ ({counted.done:.0%} searched)"
-            here = self.log_view.here() if self.log_view.selected is not None else None
-            return (
-                f"/{pattern.text}: {total}"
-                if here is None
-                else f"/{pattern.text}: {counted.line_at(here) + 1} of {total}"
-            )
-        return f"/{pattern.text}"
+        view, place = self.log_view, ""
+        with suppress(SgltuiError):  # the view's next look at the file meets it too, and shows it
+            self._count_on(counted)
+            here = view.here() if view.selected is not None else None
+            place = f"{counted.line_at(here) + 1} of " if here is not None and counted.covers(here) else ""
+        total = f"{counted.count}" if counted.done >= 1 else f"{counted.count}+ ({counted.done:.0%} searched)"
+        return f"/{pattern.text}: {place}{total}"
+
+    def _count_on(self, counted: MatchIndex) -> None:
+        """Count what was appended, here or, if it is much, in a thread."""
+        path, pattern = self.log_view.path, self.log_view.pattern
+        if self._is_counting or not counted.update() or counted.done >= 1 or path is None or pattern is None:
+            return
+        self._is_counting = True
+        self.query_one(LogFinder).count(path, pattern, counted)
 
     def _filter_words(self) -> str:
         window = self.log_view.window
@@ -247,9 +254,10 @@ class LogTools(Vertical):
         if not words or window is None:
             return ""
         done = window.looked_through
-        return ", ".join(words) + (f" ({done:.0%} looked through)" if done < 1 else f": {window.lines.count} lines")
+        return f"{', '.join(words)}: {window.found} lines" + (f" ({done:.0%} looked through)" if done < 1 else "")
 
     def _drop_count(self) -> None:
+        self._is_counting = False
         if self._counted is not None:
             self._counted.close()
             self._counted = None
