@@ -50,32 +50,29 @@ def line_begin(file: LogFile, offset: int) -> int:
 
 def blocks_from(file: LogFile, start: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines from a line's beginning on, with their offset; an unfinished last line comes last."""
-    rest = b""
-    while data := file.read(start + len(rest), _BLOCK_BYTES):
-        data = rest + data
+    size = _BLOCK_BYTES
+    while data := file.read(start, size):
         end = data.rfind(b"\n") + 1
-        if not end and len(data) >= LINE_BYTES:
-            end = len(data)
-        if end:
-            yield start, data[:end]
-        start, rest = start + end, data[end:]
-    if rest:
-        yield start, rest
+        if not end and len(data) == size < LINE_BYTES:
+            size *= 2
+            continue
+        # What was read of the line behind is read again: to keep it, all that follows would have to be copied.
+        yield start, data[:end] if end else data
+        start, size = start + (end or len(data)), _BLOCK_BYTES
 
 
 def blocks_before(file: LogFile, stop: int) -> Iterator[tuple[int, bytes]]:
     """Whole lines before a line's beginning, the last block first."""
-    rest = b""
-    floor = file.start
-    while (top := stop - len(rest)) > floor:
-        begin = max(floor, top - _BLOCK_BYTES)
-        data = file.read(begin, top - begin) + rest
-        cut = data.find(b"\n") + 1 if begin > floor else 0
-        if begin > floor and (not cut or cut == len(data)) and len(data) < LINE_BYTES:
-            rest = data
+    size, floor = _BLOCK_BYTES, file.start
+    while stop > floor:
+        begin = max(floor, stop - size)
+        data = file.read(begin, stop - begin)
+        cut = data.find(b"\n", 0, -1) + 1 if begin > floor else 0
+        if begin > floor and not cut and size < LINE_BYTES:
+            size *= 2
             continue
         yield begin + cut, data[cut:]
-        stop, rest = begin + cut, data[:cut]
+        stop, size = begin + cut, _BLOCK_BYTES
 
 
 def _find(data: bytes, sieve: Sieve, *, backwards: bool) -> int | None:

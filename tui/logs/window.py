@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Thread
+from threading import Event, Thread
 
 from tui.errors import SgltuiError
 from tui.logs.file import LogFile
@@ -56,6 +56,8 @@ class LogWindow:
         self._counter: Thread | None = None  # while it lives, the whole index is its own
         self._matches: MatchIndex | None = None
         self._looker: Thread | None = None
+        self._may_work = Event()  # both of these threads
+        self._may_work.set()
         self._seen = (-1, -1)
 
     @property
@@ -122,7 +124,7 @@ class LogWindow:
         is_busy = self._looker is not None and self._looker.is_alive()
         changed = is_busy or matches.update()
         if changed and not is_busy and matches.done < 1:
-            self._looker = Thread(target=_look_through, args=(matches,), name="sift-log-lines", daemon=True)
+            self._looker = Thread(target=_look_through, args=(matches, self._may_work), name="sift-log-lines", daemon=True)
             self._looker.start()
         # Not with each refresh: all that is in view would be painted again.
         shift = matches.adopt() if near_top or matches.done >= 1 else 0
@@ -154,6 +156,13 @@ class LogWindow:
         is_new, self._seen = seen != self._seen, seen
         return is_new or is_busy
 
+    def hold(self, *, held: bool) -> None:
+        """Count nothing in the background while a person waits for something else, or go on."""
+        if held:
+            self._may_work.clear()
+        else:
+            self._may_work.set()
+
     def start(self) -> int:
         """Offset of the oldest byte that is kept."""
         return self.bounds()[0]
@@ -172,6 +181,7 @@ class LogWindow:
 
     def close(self) -> None:
         """Let go of the file."""
+        self._may_work.set()
         self._whole.close()
         for other in (self._part, self._matches):
             if other is not None:
@@ -203,7 +213,7 @@ class LogWindow:
         return True
 
     def _count(self) -> None:
-        self._counter = Thread(target=_count_all, args=(self._whole,), name="count-log-lines", daemon=True)
+        self._counter = Thread(target=_count_all, args=(self._whole, self._may_work), name="count-log-lines", daemon=True)
         self._counter.start()
 
     def _join(self, part: LineIndex) -> int | None:
@@ -220,13 +230,13 @@ class LogWindow:
         return shift
 
 
-def _look_through(matches: MatchIndex) -> None:
+def _look_through(matches: MatchIndex, may_work: Event) -> None:
     with suppress(SgltuiError):  # as below
-        while matches.update():
+        while may_work.wait() and matches.update():
             pass
 
 
-def _count_all(lines: LineIndex) -> None:
+def _count_all(lines: LineIndex, may_work: Event) -> None:
     with suppress(SgltuiError):  # the viewer's next refresh meets it too, where it can be shown
-        while lines.update(BUDGET_BYTES) and lines.behind_bytes:
+        while may_work.wait() and lines.update(BUDGET_BYTES) and lines.behind_bytes:
             pass

@@ -163,6 +163,8 @@ class LogTools(Vertical):
         event.stop()
         self._trouble = event.why
         view = self.log_view
+        if view.window is not None:
+            view.window.hold(held=False)
         if event.offset is not None:
             view.select(event.offset)
         if self._is_to_be_counted and view.path is not None and view.pattern is not None:
@@ -220,6 +222,7 @@ class LogTools(Vertical):
         start = view.window.size() if view.following else view.here(behind=behind)
         sifted = sieve if self._only is None and self._hidden == Hidden() else All((sieve, *self._sieves()))
         quest = Quest(view.path, sifted, start or 0, backwards, words, turns=from_here)
+        view.window.hold(held=True)
         self.query_one(LogFinder).find(quest)
 
     def _sieves(self) -> list[Sieve]:
