@@ -132,6 +132,17 @@ async def test_a_search_finds_the_newest_match_first_and_counts(log: Path) -> No
         await pilot.press("n")
         await until(pilot, app, lambda: "no match of out of m.mory below" in status(app), "no more")
         assert "allocate 1623 MiB" in selected(app)
+        await typed(pilot, "t", "1")
+        await until(pilot, app, lambda: "08:00:00" in selected(app), "a line that doesn't match")
+        assert status(app).strip() == "/out of m.mory: 4"
+
+
+async def test_a_search_goes_there_although_nothing_new_is_shown(log: Path) -> None:
+    async with opened(log) as (app, pilot):
+        await pilot.press("=")
+        await typed(pilot, "/", "allocate 123 MiB")
+        await until(pilot, app, lambda: "allocate 123 MiB" in selected(app), "the match")
+        assert "PAUSED" in status(app)
 
 
 async def test_keys_typed_ahead_are_meant_for_the_prompt(log: Path) -> None:

@@ -124,7 +124,9 @@ class LogWindow:
         is_busy = self._looker is not None and self._looker.is_alive()
         changed = is_busy or matches.update()
         if changed and not is_busy and matches.done < 1:
-            self._looker = Thread(target=_look_through, args=(matches, self._may_work), name="sift-log-lines", daemon=True)
+            self._looker = Thread(
+                target=_look_through, args=(matches, self._may_work), name="sift-log-lines", daemon=True
+            )
             self._looker.start()
         # Not with each refresh: all that is in view would be painted again.
         shift = matches.adopt() if near_top or matches.done >= 1 else 0
@@ -213,7 +215,9 @@ class LogWindow:
         return True
 
     def _count(self) -> None:
-        self._counter = Thread(target=_count_all, args=(self._whole, self._may_work), name="count-log-lines", daemon=True)
+        self._counter = Thread(
+            target=_count_all, args=(self._whole, self._may_work), name="count-log-lines", daemon=True
+        )
         self._counter.start()
 
     def _join(self, part: LineIndex) -> int | None:

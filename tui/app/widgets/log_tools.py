@@ -238,7 +238,9 @@ class LogTools(Vertical):
         with suppress(SgltuiError):  # the view's next look at the file meets it too, and shows it
             self._count_on(counted)
             here = view.here() if view.selected is not None else None
-            place = f"{counted.line_at(here) + 1} of " if here is not None and counted.covers(here) else ""
+            number = counted.line_at(here) if here is not None and counted.covers(here) else None
+            if number is not None and counted.offset_of(number) == here:  # else the line is no match
+                place = f"{number + 1} of "
         total = f"{counted.count}" if counted.done >= 1 else f"{counted.count}+ ({counted.done:.0%} searched)"
         return f"/{pattern.text}: {place}{total}"
 
