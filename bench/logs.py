@@ -3,8 +3,8 @@
     python bench/logs.py [--gib 1] [--runs 3] [--seconds 5] [--folder .] [--toolong PATH] [--lnav PATH]
 
 Every program runs in a pseudo-terminal of 160x48; what it writes there is read for the words that prove a paint. The
-peers repaint parts of words, so `pyte` (`pip install pyte`) plays their terminal and its screen is read; without it they
-are left out. Runs are interleaved and medians compared. Needs `--gib` of free space in the folder; takes some five
+peers repaint parts of words, so `pyte` (`pip install pyte`) plays their terminal and its screen is read; without it
+they are left out. Runs are interleaved and medians compared. Needs `--gib` of free space in the folder; takes some five
 minutes with 1 GiB on two cores that have nothing else to do.
 """
 
@@ -191,10 +191,12 @@ def make_log(path: Path, size: int) -> None:
 def open_and_search(words: list[str], keys: str, again: str = "") -> tuple[float | None, float | None, float]:
     """Seconds to the end painted, seconds to the hit painted, and MiB then."""
     with terminal(words) as one:
-        shown = one.until(END.encode(), 60, "G" if "lnav" in words[0] else "")  # it stays at the top otherwise
+        shown = one.until(END.encode(), 300, "G" if "lnav" in words[0] else "")  # it stays at the top otherwise
         one.settle(2.0)
-        one.type(keys)
-        found = one.until(PROOF, 30, again) if keys else None
+        one.type(keys[:1])
+        one.settle(1.0)  # toolong drops what is typed before its prompt is there
+        one.type(keys[1:])
+        found = one.until(PROOF, 60, again) if keys else None
         one.settle(0.3)
         return shown, found, one.memory_mib()
 
