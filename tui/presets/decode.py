@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tui.presets.preset import Engine, Evidence, LaunchDefaults, Model, Name, Preset, Text
+from tui.presets.secrets import is_secret_variable
 from tui.sglang.command import is_secret_flag
 from tui.sglang.references import REFERENCE_KINDS, FlagValue, Reference
 from tui.toml_decode import TomlDocument, TomlError, describe_type, read_toml
@@ -18,8 +19,6 @@ from tui.toml_decode import TomlDocument, TomlError, describe_type, read_toml
 _FLAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLE_RULE = "use letters, digits and `_`"
-# HF_TOKEN and WANDB_API_KEY, but neither TOKENIZERS_PARALLELISM nor MAX_TOKENS.
-_SECRET_VARIABLE = re.compile(r"SECRET|PASSWORD|PASSWD|(TOKEN|(^|_|API)KEY)(_|$)", re.IGNORECASE)
 
 # What has its own place in a preset: given twice, one of the two would win silently.
 _FLAGS_ELSEWHERE = {
@@ -122,7 +121,7 @@ def _read_variable(document: TomlDocument, name: str, value: Any) -> str | Refer
         raise document.error(at, f"{name} doesn't belong in [env]", _VARIABLES_ELSEWHERE[name])
     if isinstance(value, dict):
         return _read_reference(document, at, value)
-    if _SECRET_VARIABLE.search(name):
+    if is_secret_variable(name):
         raise _literal_secret(document, at)
     if not isinstance(value, str):
         allowed = f'a text in "quotes" or {_REFERENCES}'
