@@ -230,6 +230,40 @@ def test_literal_secrets_are_refused_and_not_repeated(tmp_path: Path, text: str,
     assert error.__cause__ is None
 
 
+def test_references_in_longer_words(tmp_path: Path) -> None:
+    text = (
+        'model = "m"\n[flags]\napi-key = { from = "env", name = "KEY" }\n'
+        '[env]\nHF_TOKEN = { from = "env" }\nA_KEY = { from = "file", path = "~/key" }\n'
+        'B_KEY = { from = "command", argv = ["pass", "show", "my key"] }\n'
+    )
+    preset = load_preset(write(tmp_path, "x", text))
+    assert preset.flags == {"api-key": Reference("env", "KEY")}
+    assert preset.env == {
+        "HF_TOKEN": Reference("env", "HF_TOKEN"),
+        "A_KEY": Reference("file", "~/key"),
+        "B_KEY": Reference("command", "pass show 'my key'"),
+    }
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{ from = "shell" }',
+        '{ from = "file" }',
+        '{ from = "file", path = "relative" }',
+        '{ from = "command", argv = "pass show" }',
+        '{ from = "command", argv = [] }',
+        '{ from = "env", value = "hunter2" }',
+        '{ from = "env", name = "A B" }',
+        "{ from = 3 }",
+    ],
+)
+def test_references_that_name_nothing_are_refused(tmp_path: Path, value: str) -> None:
+    error = refuse(tmp_path, variable(f"HF_TOKEN = {value}"))
+    assert error.line == 3
+    assert "hunter2" not in str(error)
+
+
 @pytest.mark.parametrize("name", ["TOKENIZERS_PARALLELISM", "MAX_TOKENS", "KEYRING", "MONKEY", "SSL_KEYFILE"])
 def test_harmless_variables_are_not_taken_for_secrets(tmp_path: Path, name: str) -> None:
     assert load_preset(write(tmp_path, "x", variable(f'{name} = "1"'))).env == {name: "1"}

@@ -119,11 +119,12 @@ def _environment(launch: LaunchRecord, notes: list[str]) -> dict[str, str | Refe
 
 
 def _defaults(origin: Preset | None, launch: LaunchRecord, typed: LaunchDefaults) -> LaunchDefaults:
-    """What its preset said; without one nothing is pinned to the GPUs and the port that were free that day."""
+    """What its preset said; without one nothing is pinned to the GPUs and the port that were free."""
     if origin is not None:
         return origin.launch
     host = typed.host if typed.host != "127.0.0.1" else None
-    return LaunchDefaults(host=host, group=launch.group, order=launch.order)
+    port = None if launch.port_chosen else launch.port
+    return LaunchDefaults(port=port, host=host, group=launch.group, order=launch.order)
 
 
 def _reference(record: ReferenceRecord | None) -> Reference | None:

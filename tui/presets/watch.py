@@ -18,9 +18,20 @@ def watch_presets(places: Places, stop: threading.Event, changed: Callable[[], o
 
     A folder that isn't there yet is waited for in the nearest one above it that is.
 
-    Raises:
-        OSError: the system lets nobody watch (no inotify watches left).
+    Where the system has no watches left, files are looked at again and again instead.
     """
+    polls = False
+    while not stop.is_set():
+        try:
+            _watch(places, stop, changed, polls=polls)
+        except OSError:  # of inotify
+            if polls:
+                raise
+            polls = True
+
+
+def _watch(places: Places, stop: threading.Event, changed: Callable[[], object], *, polls: bool) -> None:
+    """Until it is stopped."""
     from watchfiles import watch  # noqa: PLC0415 - only the UI watches
 
     while not stop.is_set():
@@ -29,6 +40,7 @@ def watch_presets(places: Places, stop: threading.Event, changed: Callable[[], o
             *watched,
             recursive=False,
             stop_event=stop,
+            force_polling=polls,
             debounce=_DEBOUNCE_MS,
             rust_timeout=_LOOK_AGAIN_MS,
             yield_on_timeout=True,
