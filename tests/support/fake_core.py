@@ -201,6 +201,7 @@ class FakeCore:
         self.stops: list[tuple[str, bool]] = []
         self.outcome: StopOutcome | None = None
         self.closed = False
+        self.presets_changed: Callable[[], object] = lambda: None
         self._presets = tuple(presets)
         self._problems = tuple(problems)
 
@@ -217,6 +218,16 @@ class FakeCore:
         """What it was made with."""
         self.presets_gate.wait(timeout=30)
         return self._presets, self._problems
+
+    def watch_presets(self, stop: threading.Event, changed: Callable[[], object]) -> None:
+        """A test says when they have changed."""
+        self.presets_changed = changed
+        stop.wait()
+
+    def change_presets(self, *presets: Preset) -> None:
+        """Somebody edits them while the UI is open."""
+        self._presets = presets
+        self.presets_changed()
 
     def plan(self, about: Subject, gpus: GpuReading) -> MemoryBudget:
         """What is set as `budget`."""

@@ -323,3 +323,21 @@ def test_the_form_proposes_what_is_free(tmp_path: Path) -> None:
     wish = preset("p", launch=LaunchDefaults(name="llama8b", gpus=(1, uuid(0))))
     assert propose(wish, running_now) == Fields("llama8b-2", "", f"1,{uuid(0)}")
     assert propose(preset(), ()) == Fields("qwen36-mtp", "30000", "0")
+
+
+async def test_presets_that_are_edited_while_the_form_is_open_are_listed_and_nothing_typed_is_lost() -> None:
+    core = FakeCore(IDLE, [preset(), preset("llama8b")])
+    async with running(core) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "Launch a server")
+        await pilot.press("down", "enter")
+        await until(pilot, lambda: isinstance(app.focused, Input), "the form")
+        await pilot.press(*"two")
+        core.change_presets(preset("another"), preset("llama8b", description="edited"))
+        await until_shown(pilot, app, "▸ llama8b")
+        await until_shown(pilot, app, "edited")
+        assert "another" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: bool(core.launches), "a launch")
+        assert core.launches[0].preset == "llama8b"
+        assert core.launches[0].name == "two"

@@ -13,6 +13,7 @@ from tests.real.make_model import make_dense_model, make_hybrid_model
 from tests.support.models import CONFIGS, FIXTURES, all_configs, decode, load_fixture, on_rank
 from tui.model.architecture import compute_weights
 from tui.model.headers import StoredTensor
+from tui.model.published import find_config
 from tui.model.read import read_model
 from tui.model.shapes import Experts, Model, Shard, Vision, WeightGroup
 from tui.model.sharding import check_sharding, rank_bytes, rank_parts
@@ -285,3 +286,13 @@ def test_a_draft_belongs_to_no_stage() -> None:
         vision_dp=False,
     )
     assert whole == sum(group.size_bytes for group in model.weights.draft) > 0
+
+
+def test_an_eagle3_draft_has_a_head_of_its_own_and_one_wide_layer() -> None:
+    """By hand from llama_eagle3.py: embedding, fc of three streams, attention over two, MLP, smaller head, norms."""
+    path, is_published = find_config("lmsys/sglang-EAGLE3-LLaMA3.1-Instruct-8B", cache_dir=Path("/nowhere"))
+    assert is_published
+    embedding, head, fc = 128256 * 4096, 32000 * 4096, 3 * 4096 * 4096
+    attention, mlp, norms = (4096 + 2 * 1024) * 8192 + 4096 * 4096, 3 * 4096 * 14336, 4 * 4096
+    parameters = embedding + head + fc + attention + mlp + norms
+    assert sum(group.size_bytes for group in target(read_model(path, "draft"))) == 2 * parameters

@@ -214,3 +214,28 @@ def test_long_values_are_shortened_and_escaped() -> None:
     assert describe_value(10**500).startswith("1000000000")
     assert len(describe_value(10**500)) < 70
     assert name_key(("launch", "gpus", 1)) == "launch.gpus[1]"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "a." * 400_000,
+        '"a" . ' * 100_000,
+        "[" + "a." * 100_000,
+        "'a'" + " " * 99 + "." + "a." * 50_000,
+        ("a" * 100 + ".") * 9_000,
+    ],
+)
+def test_a_name_of_thousands_of_parts_is_refused_at_once(tmp_path: Path, key: str) -> None:
+    """tomllib's time grows with the square of them: hours."""
+    path = tmp_path / "x.toml"
+    path.write_text(f'a = """\nb.c.d\n"""\n{key}b = 1\n')
+    with pytest.raises(TomlError, match="more than 64 parts") as caught:
+        read_toml(path)
+    assert caught.value.line == 4
+
+
+def test_dots_in_values_are_no_parts(tmp_path: Path) -> None:
+    path = tmp_path / "x.toml"
+    path.write_text("a = '" + "1.2, " * 100 + "'\nb = '''\n" + "1.5 2.5\n" * 100 + "'''\n")
+    assert set(read_toml(path).values) == {"a", "b"}

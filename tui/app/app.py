@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Awaitable, Callable
 from functools import partial
 
@@ -27,6 +28,7 @@ from tui.app.messages import (
     Explained,
     LaunchWanted,
     NoticesRead,
+    PresetsChanged,
     RelaunchDialogue,
     RelaunchWanted,
     SnapshotFailed,
@@ -82,6 +84,7 @@ class SgltuiApp(App[None]):
         self._glyphs = ASCII if ascii_only else UNICODE
         self._sampler = Sampler(core.snapshot, self.post_message)
         self._planner = Planner(core, self._show_budget)
+        self._ended = threading.Event()
         for one in theme.THEMES:
             self.register_theme(one)
         self.theme = theme.default_theme(os.environ, self.available_themes)
@@ -104,10 +107,13 @@ class SgltuiApp(App[None]):
     def on_mount(self) -> None:
         """Start to look."""
         self._sampler.start()
+        watching = (self._ended, lambda: self.post_message(PresetsChanged()))
+        threading.Thread(target=self._core.watch_presets, args=watching, name="presets", daemon=True).start()
         self.set_interval(1.0, self._watch_sampler)
 
     def on_unmount(self) -> None:
         """Stop looking, and let go of the driver unless a reading hangs in it."""
+        self._ended.set()
         if self._sampler.stop():
             self._core.close()
 
@@ -137,6 +143,11 @@ class SgltuiApp(App[None]):
         """Launch it."""
         work = partial(actions.launch, self, self._core, message.request, message.dialogue)
         self._start("action", message.request.label, work)
+
+    def on_presets_changed(self) -> None:
+        """The form, if it is open, lists what is there now."""
+        if isinstance(self.screen, LaunchScreen):
+            self._start("presets", "presets", partial(self._read_presets, self.screen))
 
     def on_stop_asked(self, message: StopAsked) -> None:
         """Ask whether it is meant."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import Event
 from typing import Protocol
 
 from tui.budget.types import MemoryBudget
@@ -141,6 +143,10 @@ class Core(Protocol):
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""
+        ...
+
+    def watch_presets(self, stop: Event, changed: Callable[[], object]) -> None:
+        """Call `changed` after each change of a preset until `stop` is set, in a thread of its own."""
         ...
 
     def plan(self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading) -> MemoryBudget:

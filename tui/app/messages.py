@@ -53,6 +53,11 @@ class LaunchDialogue(Protocol):
 
 
 @dataclass
+class PresetsChanged(Message):
+    """A preset was edited, added or removed while the UI is open."""
+
+
+@dataclass
 class LaunchWanted(Message):
     """A person wants to launch this."""
 

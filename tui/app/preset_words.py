@@ -10,12 +10,16 @@ from textual.content import Content
 
 from tui.app.glyphs import Glyphs
 from tui.presets import FlagValue, Preset, PresetProblem, Reference
+from tui.presets.proof import Here, Standing, standing_of
+from tui.presets.secrets import powerful_variables
 
 
 def preset_prompt(preset: Preset, width: int, glyphs: Glyphs, *, marked: bool) -> Content:
     """One preset on one line: its name, whether it was proved, what it is."""
     name = glyphs.plain(preset.name)
-    status = preset.evidence.status if preset.evidence is not None else "untested"
+    status: str = preset.evidence.status if preset.evidence is not None else "untested"
+    if standing_of(preset, Here())[0] is Standing.CHANGED:
+        status = "changed"
     style = "$success" if status == "verified" else "$quiet"
     pointer = glyphs.pointer if marked else " "
     pad = " " * (width - cell_len(name))
@@ -32,7 +36,9 @@ def preset_facts(preset: Preset) -> dict[str, str]:
 
 def flags_text(preset: Preset) -> str:
     """The flags as they are typed; a secret is named by where it comes from."""
-    return " ".join(_flag_text(name, value) for name, value in preset.flags.items()) or "none"
+    flags = " ".join(_flag_text(name, value) for name, value in preset.flags.items()) or "none"
+    powerful = powerful_variables(preset.env)
+    return f"{flags}; sets {', '.join(powerful)} for the server" if powerful else flags
 
 
 def problems_content(problems: Sequence[PresetProblem], glyphs: Glyphs) -> Content:

@@ -21,6 +21,7 @@ _DRIVER_BYTES, _DRIVER_SHARE = int(0.3 * GIB), 0.003
 # CUDA context with the kernels that are loaded first.
 _CONTEXT, _CONTEXT_LOW, _CONTEXT_HIGH = (int(gib * GIB) for gib in (0.7, 0.4, 1.1))
 # Communicators by number of ranks (up to): central, low, high.
+_HALF_BYTES = 2  # bfloat16 and float16
 _COMMUNICATORS = ((1, 0.0, 0.0, 0.0), (2, 0.0, 0.0, 0.4), (4, 0.3, 0.0, 1.0), (1 << 20, 1.1, 0.5, 2.0))
 _ALL_LAYERS = range(1 << 30)
 # Beyond the parameters: rounding of the allocator, modules loaded with the weights.
@@ -181,6 +182,9 @@ def _shared_bytes(request: PlanRequest, settings: Settings) -> int:
     speculation, weights = settings.speculation, request.model.weights
     if weights is None or speculation is None or speculation.algorithm == "STANDALONE":
         return 0
+    draft = request.draft
+    if draft is not None and speculation.algorithm == "EAGLE3":  # its head is its own (0.5.11 eagle_worker.py:178)
+        return draft.vocab_size * draft.hidden_size * _HALF_BYTES // settings.parallel.tensor
     total = sum(group.size_bytes for group in weights.target if group.shard is Shard.VOCABULARY)
     return total // settings.parallel.tensor
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from threading import Event
 
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import MemoryBudget
@@ -21,6 +23,7 @@ from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
 from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
+from tui.presets.watch import watch_presets
 from tui.sglang.edit import diff_words
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB
@@ -57,6 +60,10 @@ class LocalCore:
         """The presets that can be read, and why the others can't."""
         found = load_presets(self._context.places)
         return found.presets, found.problems
+
+    def watch_presets(self, stop: Event, changed: Callable[[], object]) -> None:
+        """Call `changed` after each change of a preset until `stop` is set."""
+        watch_presets(self._context.places, stop, changed)
 
     def plan(self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading) -> MemoryBudget:
         """The memory budget of a launch; what was planned a moment ago isn't planned again."""

@@ -195,19 +195,75 @@ def _add_doctor(commands: _Commands) -> None:
 
 
 def _add_preset(commands: _Commands) -> None:
-    preset = _add(commands, "preset", "tui.cli.preset:list_presets", "list and show presets")
+    preset = _add(commands, "preset", "tui.cli.preset:list_presets", "list, save, import and compare presets")
     actions = preset.add_subparsers(metavar="ACTION", required=True, prog="sgltui preset")
     for name, run, text in (
-        ("list", "tui.cli.preset:list_presets", "all presets, and what is wrong with broken ones"),
+        (
+            "list",
+            "tui.cli.preset:list_presets",
+            "all presets, how far each is proven here, and what is broken",
+        ),
         ("show", "tui.cli.preset:show_preset", "one preset as TOML, and where it comes from"),
+        ("save", "tui.cli.preset_save:save_preset", "keep a launch as a preset, with its evidence"),
+        ("import", "tui.cli.preset_import:import_preset", "make a preset of a pasted command line or a running server"),
+        ("diff", "tui.cli.preset_diff:diff_presets", "what differs between two presets, or since the last version"),
+        ("remove", "tui.cli.preset_remove:remove_preset", "take a preset away; its last version stays beside it"),
     ):
         action = actions.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
         action.set_defaults(run=run)
         _add_presets_option(action)
-        if name == "show":
-            action.add_argument("preset", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
+        _PRESET_ARGUMENTS[name](action)
     _add_preset_check(actions)
     _add_preset_translate(actions)
+
+
+def _add_list_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _add_show_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("preset", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
+    action.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _add_save_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("name", metavar="NAME", help="of the preset")
+    action.add_argument("--from", dest="source", metavar="NAME[/LAUNCH]", required=True, help="the launch to keep")
+    _add_yes(action, "don't ask before an earlier version is replaced; it is kept")
+
+
+def _add_import_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("file", nargs="?", metavar="FILE", default="-", help="with the command line (default: stdin)")
+    action.add_argument("--pid", type=_pid, help="take the flags of this running server of yours")
+    action.add_argument("--name", metavar="NAME", help="of the preset (default: after its model)")
+    action.add_argument("--nth", type=_positive, metavar="N", default=1, help="which server, if several are started")
+    action.add_argument("--dry-run", action="store_true", help="only show it")
+    _add_yes(action, "don't ask before an earlier version is replaced; it is kept")
+
+
+def _add_diff_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("preset", metavar="PRESET", help="a preset's name, or a path that ends in .toml")
+    action.add_argument("other", nargs="?", metavar="OTHER", help="another one (default: its own last version)")
+
+
+def _add_remove_arguments(action: argparse.ArgumentParser) -> None:
+    action.add_argument("preset", metavar="PRESET", help="a preset's name")
+    _add_yes(action, "don't ask")
+
+
+def _add_yes(action: argparse.ArgumentParser, text: str) -> None:
+    action.add_argument("--yes", action="store_true", help=text)
+    action.set_defaults(changes=True)
+
+
+_PRESET_ARGUMENTS = {
+    "list": _add_list_arguments,
+    "show": _add_show_arguments,
+    "save": _add_save_arguments,
+    "import": _add_import_arguments,
+    "diff": _add_diff_arguments,
+    "remove": _add_remove_arguments,
+}
 
 
 def _add_preset_check(actions: _Commands) -> None:
@@ -279,7 +335,7 @@ def _seconds(text: str) -> float:
 def _positive(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
-    raise argparse.ArgumentTypeError(f"{text!r} isn't a number of GPUs")
+    raise argparse.ArgumentTypeError(f"{text!r} isn't a number from 1 on")
 
 
 def _gib(text: str) -> float:

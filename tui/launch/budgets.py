@@ -25,10 +25,11 @@ from tui.launch.planning import (
     plan_with_changes,
     server_words,
     smallest_total,
+    with_source,
 )
 from tui.launch.records import LaunchRecord, Recorded, find_launch
 from tui.launch.spec import LaunchSpec
-from tui.model.find import find_model
+from tui.model.published import find_config
 from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.paths import Places
@@ -116,7 +117,7 @@ class Budgets:
         smallest_total_mib: int | None,
         measured: Measured | None = None,
     ) -> MemoryBudget:
-        model = find_model(spec.model, cache_dir=self._places.hub)
+        model, _ = find_config(spec.model, cache_dir=self._places.hub)
         stamp = _stamp(model)
         coarse = tuple(replace(card, used_bytes=card.used_bytes // _STEP_BYTES) for card in cards)
         environment = tuple(sorted((name, str(value)) for name, value in spec.env.items()))
@@ -126,9 +127,8 @@ class Budgets:
         def work_out() -> MemoryBudget:
             read = self._models.get((spec.model, stamp), lambda: read_model(model, spec.model))
             hub = self._places.hub
-            return plan_with_changes(
-                make_request(spec, release, cards, smallest_total_mib, measured=measured, model=read, hub=hub)
-            )
+            request = make_request(spec, release, cards, smallest_total_mib, measured=measured, model=read, hub=hub)
+            return with_source(plan_with_changes(request), spec, hub)
 
         return self._budgets.get(key, work_out, keeps=lambda budget: budget.verdict is not Verdict.UNKNOWN)
 

@@ -37,6 +37,7 @@ from tui.logs.follow import Follower
 from tui.logs.text import sanitize
 from tui.model.errors import ModelError
 from tui.model.find import find_model
+from tui.model.published import published_config
 from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.paths import Places, find_places
@@ -47,12 +48,6 @@ DIAGNOSIS_FILE = "diagnosis.json"
 _BLOCK_BYTES = MIB
 _CONTEXT_LINES = 3
 _ENDED = frozenset({State.STOPPED, State.EXITED, State.FAILED, State.LOST})
-# Published configs, for models whose files aren't here: sizes of states and tokens follow from them alone.
-_PUBLISHED = {
-    "Qwen/Qwen3.6-27B": "qwen3.6-27b.json",
-    "Qwen/Qwen3.5-27B": "qwen3.6-27b.json",
-    "Qwen/Qwen3.5-35B-A3B": "qwen3.5-35b-a3b.json",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +237,8 @@ def _model(case: Case, logged: str) -> tuple[Model | None, bool]:
             return read_model(find_model(name, cache_dir=case.hub), name), False
         except ModelError:
             continue
-    file = _PUBLISHED.get(logged) or _PUBLISHED.get(case.model or "")
-    if file is None:
-        return None, False
-    return read_model(Path(__file__).parent / "published" / file, logged), True
+    file = published_config(logged) or published_config(case.model or "")
+    return (None, False) if file is None else (read_model(file, logged), True)
 
 
 def write_diagnosis(directory: Path, places: Places) -> Path:

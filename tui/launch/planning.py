@@ -17,7 +17,7 @@ from tui.gpu.others import held_by_others
 from tui.launch import guard
 from tui.launch.spec import LaunchSpec
 from tui.model.errors import ModelError, UnknownArchitectureError
-from tui.model.find import find_model
+from tui.model.published import find_config
 from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.paths import Places
@@ -96,7 +96,7 @@ def make_request(
         UsageError: its config file can't be used.
     """
     flags = read_flags(spec, release)
-    read = read_model(find_model(spec.model, cache_dir=hub), spec.model) if model is None else model
+    read = read_model(find_config(spec.model, cache_dir=hub)[0], spec.model) if model is None else model
     return PlanRequest(
         model=read,
         flags=flags,
@@ -129,7 +129,15 @@ def plan_launch(
     except UnknownArchitectureError as error:
         reason = f"can't tell: {error.what}"
         return MemoryBudget(spec.model, release.text, tuple(cards), Verdict.UNKNOWN, None, reason, None)
-    return plan_with_changes(request)
+    return with_source(plan_with_changes(request), spec, hub)
+
+
+def with_source(budget: MemoryBudget, spec: LaunchSpec, hub: Path | None) -> MemoryBudget:
+    """The budget, which says so where the model's files aren't here."""
+    if not find_config(spec.model, cache_dir=hub)[1]:
+        return budget
+    note = f"{spec.model} isn't downloaded: planned by its published config"
+    return replace(budget, notes=(*budget.notes, note))
 
 
 def plan_with_changes(request: PlanRequest) -> MemoryBudget:
@@ -242,7 +250,7 @@ def _read_draft(flags: Flags, model: str, hub: Path | None) -> Model | None:
     if path is None or path == model:
         return None
     try:
-        return read_model(find_model(path, cache_dir=hub), path)
+        return read_model(find_config(path, cache_dir=hub)[0], path)
     except ModelError:
         return None
 

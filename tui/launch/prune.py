@@ -6,6 +6,7 @@ import shutil
 from contextlib import suppress
 
 from tui.keeper.records import is_locked
+from tui.launch.pins import is_pinned
 from tui.launch.records import Recorded, RecordError, list_launches, read_launch, read_newest
 from tui.paths import Places
 from tui.presets import load_presets
@@ -36,7 +37,8 @@ def prune(places: Places, name: str, keep: int) -> list[str]:
         with suppress(RecordError):
             recorded = read_launch(places.instances / name / launch)
             is_newest = newest is not None and newest.address == recorded.address
-            if recorded.address not in named and not is_newest and _is_past(recorded):
+            is_kept = is_newest or recorded.address in named or is_pinned(recorded)
+            if not is_kept and _is_past(recorded):
                 _remove(recorded)
                 gone.append(recorded.address)
     return gone

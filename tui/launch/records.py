@@ -122,6 +122,7 @@ class StateRecord(msgspec.Struct, frozen=True, kw_only=True):
     gpu_used_at_start: dict[str, int] | None = None  # bytes by uuid
     phase: str | None = None
     phase_since: Moment | None = None
+    peak_memory_bytes: int | None = None
 
 
 class HolderRecord(msgspec.Struct, frozen=True):

@@ -21,6 +21,7 @@ from tui.launch.prune import prune
 from tui.launch.records import GivenGpu, LaunchRecord, LogLimitsRecord, Machine, Recorded, ReferenceRecord
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
+from tui.presets.secrets import powerful_variables
 from tui.settings import Settings
 from tui.sglang.command import Command, build_arguments, make_command, split_flag_words
 from tui.sglang.config_file import merge_config
@@ -159,6 +160,10 @@ class Launcher:
         interpreter = find_interpreter(
             spec.engine.python, self._settings.python, self._places.simulated, self._places.settings_file
         )
+        for name in powerful_variables(spec.env):
+            self._warn(
+                f"the preset sets {name}, which decides what code the server runs: `sgltui preset show` shows it"
+            )
         typed = split_flag_words(spec.words, nearest_inventory(interpreter.sglang_version))
         return Prepared(
             spec=spec,

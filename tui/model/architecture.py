@@ -57,8 +57,10 @@ def _sorry(what: str) -> str:
 def _parameters(decoded: Decoded, architecture: Architecture) -> Iterator[Parameter]:
     model = decoded.model
     context = Context(model, decoded.text)
-    for name in ("model.embed_tokens", "lm_head"):
-        yield from blocks.linear(name, model.vocab_size, model.hidden_size, plain=True)
+    # An EAGLE3 draft chooses among fewer tokens (0.5.11 models/llama_eagle3.py:225).
+    head = decoded.text.count("draft_vocab_size", default=model.vocab_size)
+    for name, rows in (("model.embed_tokens", model.vocab_size), ("lm_head", head)):
+        yield from blocks.linear(name, rows, model.hidden_size, plain=True)
     yield from blocks.norm("model.norm", model.hidden_size)
     for layer in range(model.num_layers):
         yield from architecture.layer(context, f"model.layers.{layer}", layer)
@@ -106,6 +108,7 @@ _GATED_DELTA_VISION = Architecture(decoders.gated_delta, _qwen_draft, qwen_visio
 ARCHITECTURES: Final = {
     **dict.fromkeys(("LlamaForCausalLM", "MistralForCausalLM", "Ministral3ForCausalLM", "SolarForCausalLM"), _LLAMA),
     **dict.fromkeys(("GraniteForCausalLM", "GemmaForCausalLM", "Phi3ForCausalLM"), _LLAMA),
+    "LlamaForCausalLMEagle3": Architecture(decoders.eagle3),
     "Qwen2ForCausalLM": Architecture(decoders.llama(qkv_bias=True)),
     "Qwen3ForCausalLM": Architecture(_QWEN3),
     "Gemma2ForCausalLM": Architecture(decoders.llama(norms=4)),

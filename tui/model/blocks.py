@@ -38,13 +38,17 @@ def grouped_query(
     output_bias: bool = False,
     head_norms: bool = False,
     gated: bool = False,
+    output_width: int | None = None,
 ) -> Iterator[Parameter]:
-    """Grouped-query attention; `gated`: the query projection makes an output gate as well."""
+    """Grouped-query attention; `gated`: the query projection makes an output gate as well.
+
+    `output_width`: of what it gives, where that isn't as wide as what it gets.
+    """
     width = shape.heads * shape.head_dim
     yield from linear(f"{name}.q_proj", 2 * width if gated else width, hidden, bias=bias)
     yield from linear(f"{name}.k_proj", shape.kv_heads * shape.head_dim, hidden, bias=bias)
     yield from linear(f"{name}.v_proj", shape.kv_heads * shape.v_head_dim, hidden, bias=bias)
-    yield from linear(f"{name}.o_proj", hidden, shape.heads * shape.v_head_dim, bias=output_bias)
+    yield from linear(f"{name}.o_proj", output_width or hidden, shape.heads * shape.v_head_dim, bias=output_bias)
     if head_norms:
         yield from norm(f"{name}.q_norm", shape.head_dim)
         yield from norm(f"{name}.k_norm", shape.head_dim)

@@ -83,6 +83,16 @@ def llama(*, qkv_bias: bool = False, head_norms: bool = False, norms: int = 2) -
     return build
 
 
+def eagle3(context: Context, name: str, _layer: int) -> Iterator[Parameter]:
+    """The one layer of an EAGLE3 draft: three streams of the target made one, attention over two."""
+    hidden = context.hidden
+    streams = 3 * context.text.count("target_hidden_size", default=hidden)
+    yield from blocks.linear(f"{name}.fc", hidden, streams, plain=True)
+    yield from blocks.grouped_query(f"{name}.self_attn", 2 * hidden, context.grouped, output_width=hidden)
+    yield from blocks.gated_mlp(f"{name}.mlp", hidden, context.text.count("intermediate_size"))
+    yield from _stream_norms(context, name, 3)
+
+
 def mixtral(context: Context, name: str, _layer: int) -> Iterator[Parameter]:
     """Mixtral: experts in each layer."""
     yield from _attention(context, name)

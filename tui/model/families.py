@@ -87,6 +87,7 @@ _step = partial(Family, attention.step3p5, state.no_state, _tokens(128000, max_s
 
 _GROUPED_QUERY = (
     ("LlamaForCausalLM SolarForCausalLM GraniteForCausalLM GraniteMoeForCausalLM", _dense(_tokens(2048))),
+    ("LlamaForCausalLMEagle3", _dense(_tokens(2048))),
     ("OlmoForCausalLM Olmo2ForCausalLM HunYuanDenseV1ForCausalLM HunYuanMoEV1ForCausalLM", _dense(_tokens(2048))),
     ("LlavaForConditionalGeneration PhiForCausalLM", _dense(_tokens(2048))),
     ("MistralForCausalLM MixtralForCausalLM Mistral3ForConditionalGeneration", _dense(_tokens(131072))),

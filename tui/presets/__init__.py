@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from tui.presets.decode import load_preset
 from tui.presets.dump import dump_preset
-from tui.presets.library import PresetProblem, Presets, find_preset, group_presets, load_presets
+from tui.presets.library import (
+    PresetProblem,
+    Presets,
+    find_preset,
+    group_presets,
+    load_presets,
+    origin_of,
+    preset_folders,
+)
 from tui.presets.preset import Engine, Evidence, LaunchDefaults, Preset
 from tui.sglang.references import FlagValue, Reference
 
@@ -22,4 +30,6 @@ __all__ = [
     "group_presets",
     "load_preset",
     "load_presets",
+    "origin_of",
+    "preset_folders",
 ]

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from tui.presets.preset import Engine, Evidence, LaunchDefaults, Model, Name, Preset, Text
+from tui.presets.secrets import is_secret_variable
 from tui.sglang.command import is_secret_flag
 from tui.sglang.references import REFERENCE_KINDS, FlagValue, Reference
 from tui.toml_decode import TomlDocument, TomlError, describe_type, read_toml
@@ -18,8 +19,6 @@ from tui.toml_decode import TomlDocument, TomlError, describe_type, read_toml
 _FLAG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _VARIABLE_RULE = "use letters, digits and `_`"
-# HF_TOKEN and WANDB_API_KEY, but neither TOKENIZERS_PARALLELISM nor MAX_TOKENS.
-_SECRET_VARIABLE = re.compile(r"SECRET|PASSWORD|PASSWD|(TOKEN|(^|_|API)KEY)(_|$)", re.IGNORECASE)
 
 # What has its own place in a preset: given twice, one of the two would win silently.
 _FLAGS_ELSEWHERE = {
@@ -31,6 +30,8 @@ _FLAGS_ELSEWHERE = {
 _VARIABLES_ELSEWHERE = {"CUDA_VISIBLE_DEVICES": "write gpus = [0, 1] in [launch]"}
 _Plain = str | int | float | bool | Annotated[list[str | int | float], Meta(min_length=1)]
 _REFERENCES = '{ env = "NAME" }, { file = "/path" } or { command = "program words" }'
+# The same in other words: { from = "env" }, { from = "file", path = … }, { from = "command", argv = [ … ] }.
+_FROM = {"env": "name", "file": "path", "command": "argv"}
 
 
 class _Head(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -122,7 +123,7 @@ def _read_variable(document: TomlDocument, name: str, value: Any) -> str | Refer
         raise document.error(at, f"{name} doesn't belong in [env]", _VARIABLES_ELSEWHERE[name])
     if isinstance(value, dict):
         return _read_reference(document, at, value)
-    if _SECRET_VARIABLE.search(name):
+    if is_secret_variable(name):
         raise _literal_secret(document, at)
     if not isinstance(value, str):
         allowed = f'a text in "quotes" or {_REFERENCES}'
@@ -132,7 +133,8 @@ def _read_variable(document: TomlDocument, name: str, value: Any) -> str | Refer
     return value
 
 
-def _read_reference(document: TomlDocument, at: tuple[str, str], table: dict[str, Any]) -> Reference:
+def _read_reference(document: TomlDocument, at: tuple[str, str], given: dict[str, Any]) -> Reference:
+    table = _shorten(at, given)
     kind = next((kind for kind in REFERENCE_KINDS if kind in table), None)
     target = table.get(kind) if kind is not None else None
     if kind is None or len(table) != 1 or not isinstance(target, str) or not target.strip() or "\0" in target:
@@ -144,6 +146,19 @@ def _read_reference(document: TomlDocument, at: tuple[str, str], table: dict[str
     if kind == "command":
         _check_command(document, at, target)
     return Reference(kind, target)
+
+
+def _shorten(at: tuple[str, str], table: dict[str, Any]) -> dict[str, Any]:
+    """`{ from = "command", argv = ["pass", "show"] }` as `{ command = "pass show" }`; others as they are."""
+    kind = str(table.get("from"))
+    key = _FROM.get(kind)
+    if key is None or not set(table) <= {"from", key}:
+        return table
+    target = table.get(key, at[1] if kind == "env" and at[0] == "env" else None)
+    if kind == "command":
+        words = target if isinstance(target, list) and all(isinstance(word, str) for word in target) else []
+        target = shlex.join(words)
+    return {kind: target}
 
 
 def _check_command(document: TomlDocument, at: tuple[str, str], command: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,8 @@ _LINE = r"\A[^\x00-\x1f\x7f]+\Z"
 _HOST = r"\A[A-Za-z0-9:][A-Za-z0-9.:_-]*\Z"
 _RELEASE = r"\A[0-9][0-9A-Za-z.+-]*\Z"
 
+NAME_RULE = "letters, digits, `.`, `_` and `-`, at most 64, the first one a letter or digit"
+
 Text = Annotated[str, Meta(description='a text in "quotes"')]
 Name = Annotated[str, Meta(pattern=_NAME, description="a name of letters, digits, `.`, `_` and `-`, at most 64")]
 Model = Annotated[str, Meta(pattern=_LINE, description='a Hugging Face model id or a folder, in "quotes"')]
@@ -27,10 +30,17 @@ Python = Annotated[str, Meta(pattern=_LINE, description="the path of a Python th
 Host = Annotated[str, Meta(pattern=_HOST, description='a host name or address, like "127.0.0.1"')]
 Port = Annotated[int, Meta(ge=1, le=65535, description="a port from 1 to 65535")]
 Day = Annotated[dt.date, Meta(description="a date like 2026-11-29")]
+_Figure = Annotated[float, Meta(ge=0, description="a number from 0 on")]
+_Count = Annotated[int, Meta(ge=0, description="a whole number from 0 on")]
 _Gpu = Annotated[int, Meta(ge=0)] | Annotated[str, Meta(pattern=r"\A(GPU|MIG)-[0-9A-Za-z/-]+\Z")]
 Gpus = Annotated[
     tuple[_Gpu, ...], Meta(min_length=1, description='a list of GPU indices or uuids, like [0, "GPU-1f…"]')
 ]
+
+
+def is_name(text: str) -> bool:
+    """It can name a preset, and so a file."""
+    return re.search(_NAME, text) is not None
 
 
 class _Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -82,16 +92,40 @@ class Evidence(_Table, frozen=True, kw_only=True):
     Attributes:
         status: `verified` on the hardware that is named, or only `computed`.
         note: in a person's words.
-        gpu, sglang, date: on what, with which release, when.
+        gpu, gpus, driver: on what, and on how many of them.
+        sglang, date: with which release, when.
         launch: `NAME/LAUNCH` that proved it, whose records are kept.
+        weights_gib, draft_weights_gib, kv_gib: of the fullest rank, as its log says.
+        kv_tokens, state_slots, max_running_requests, context_length, mem_fraction_static: as SGLang resolved them.
+        peak_memory_gib: what all its processes held at most, on all its GPUs.
+        seconds_to_ready: from the start of the process.
+        smoke: whether a request was answered well; None: none was made.
+        time_to_first_token_s, tokens_per_s: of that request.
+        digest: of what was proved; it no longer fits when model, flags, variables, release or GPU were changed since.
     """
 
     status: Annotated[Literal["computed", "verified"], Meta(description='"computed" or "verified"')]
     note: Text = ""
     gpu: Text | None = None
+    gpus: Annotated[int, Meta(ge=1, description="a number of GPUs")] | None = None
+    driver: Text | None = None
     sglang: Release | None = None
     date: Day | None = None
     launch: Text | None = None
+    weights_gib: _Figure | None = None
+    draft_weights_gib: _Figure | None = None
+    kv_gib: _Figure | None = None
+    kv_tokens: _Count | None = None
+    state_slots: _Count | None = None
+    max_running_requests: _Count | None = None
+    context_length: _Count | None = None
+    mem_fraction_static: _Figure | None = None
+    peak_memory_gib: _Figure | None = None
+    seconds_to_ready: _Figure | None = None
+    smoke: Annotated[bool, Meta(description="true or false")] | None = None
+    time_to_first_token_s: _Figure | None = None
+    tokens_per_s: _Figure | None = None
+    digest: Text | None = None
 
 
 @dataclass(frozen=True, slots=True)

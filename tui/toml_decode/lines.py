@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 # Gathering costs the square of a statement's length; hand-written ones are short. Behind a longer one no line is told.
-_LONGEST_LINES = 200
+_LONGEST_LINES, _LONGEST_CHARACTERS = 200, 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def _statements(text: str) -> Iterator[_Statement]:
         if values is not None:
             yield _Statement(first, values, _heading(values) if gathered[0].lstrip().startswith("[") else None)
             gathered = []
-        elif len(gathered) == _LONGEST_LINES:
+        elif len(gathered) == _LONGEST_LINES or sum(map(len, gathered)) > _LONGEST_CHARACTERS:
             break
     if gathered:
         yield _Statement(first, None, None)

@@ -14,6 +14,11 @@ from tui.toml_decode.lines import find_unfinished
 MAX_BYTES = 1 << 20
 _POSITION = re.compile(r"(?P<what>.*) \(at (?:line (?P<line>\d+), column (?P<column>\d+)|end of document)\)", re.DOTALL)
 
+# tomllib's time grows with the square of a dotted key's length: hours for one of a megabyte.
+_MOST_PARTS = 64
+_PART = r"""(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+"""
+_LONG_KEY = re.compile(rf"(?<![\w-])(?:{_PART}\.[ \t]*+){{{_MOST_PARTS}}}")
+
 # tomllib speaks of its grammar; these are words for somebody who wrote a file by hand.
 _IN_WORDS = {
     "Invalid value (at end": ("a value or a list isn't finished", ""),
@@ -65,6 +70,10 @@ def parse(path: Path, text: str) -> dict[str, Any]:
     Raises:
         TomlError: it isn't TOML.
     """
+    long_key = _LONG_KEY.search(text)
+    if long_key is not None:
+        line = text.count("\n", 0, long_key.start()) + 1
+        raise TomlError(path, line, f"a name of more than {_MOST_PARTS} parts with dots between them")
     try:
         return tomllib.loads(text)
     except RecursionError:

@@ -69,6 +69,10 @@ class LaunchScreen(ModalScreen[None]):
         """Show the form, and do what was typed ahead."""
         if not self.is_attached:  # it was left while they were read
             return
+        forms = self.query(LaunchForm)
+        if forms:  # they were edited while it is open
+            forms.first().renew(presets, problems)
+            return
         box = self.query_one(VerticalScroll)
         box.query(Static).set(display=False)
         await box.mount(LaunchForm(presets, problems, instances, self._glyphs))

@@ -54,6 +54,7 @@ class LaunchForm(Vertical):
         self._problems = problems
         self._instances = instances
         self._glyphs = glyphs
+        self._filled_from: str | None = None
 
     def compose(self) -> ComposeResult:
         """List, details, fields, what is said about them, and which presets are broken."""
@@ -73,6 +74,20 @@ class LaunchForm(Vertical):
             chooser = self.query_one(PresetList)
             chooser.highlighted = 0
             chooser.focus()
+
+    def renew(self, presets: Sequence[Preset], problems: Sequence[PresetProblem]) -> None:
+        """List what is there now; what was chosen and typed stays."""
+        for static in self.query("#problems"):
+            static.remove()
+        if problems:
+            self.mount(Static(problems_content(problems, self._glyphs), id="problems", markup=False))
+        for chooser in self.query(PresetList) if presets else ():
+            chosen = self._presets[chooser.highlighted or 0].name
+            self._presets = presets
+            position = next((at for at, preset in enumerate(presets) if preset.name == chosen), 0)
+            chooser.clear_options()
+            chooser.add_options([Option(prompt) for prompt in self._prompts(position)])
+            chooser.highlighted = position
 
     def read(self) -> LaunchRequest:
         """What is asked for.
@@ -103,15 +118,18 @@ class LaunchForm(Vertical):
 
     @on(OptionList.OptionHighlighted)
     def _start_from(self, event: OptionList.OptionHighlighted) -> None:
-        """Fill the fields from this preset."""
+        """Fill the fields from this preset, unless it is the one that they were filled from."""
+        if event.option_index >= len(self._presets):  # of a list that was longer
+            return
         preset = self._presets[event.option_index]
         for position, prompt in enumerate(self._prompts(event.option_index)):
             event.option_list.replace_option_prompt_at_index(position, prompt)
         for fact, words in preset_facts(preset).items():
             self.query_one(f"#fact-{fact}", Static).update(Content(self._glyphs.plain(words)))
         proposal = propose(preset, self._instances)
-        for name in ("name", "port", "gpus"):
+        for name in ("name", "port", "gpus") if preset.name != self._filled_from else ():
             self._field(name).value = getattr(proposal, name)
+        self._filled_from = preset.name
 
     @on(OptionList.OptionSelected)
     def _go_on(self) -> None:
