@@ -89,7 +89,7 @@ def test_evidence_in_a_projects_folder_is_not_pruned_by_launches_that_do_not_kno
 
 
 def test_a_launch_that_failed_proves_nothing(command_line: CommandLine) -> None:
-    command_line.run("launch", "--model", MODEL, "--name", "one", "--wait", "--", "--no-such-flag")
+    command_line.run("launch", "--model", MODEL, "--name", "one", "--force", "--wait", "--", "--no-such-flag")
     done = command_line.run("preset", "save", "mine", "--from", "one")
     assert done.returncode == 0
     assert "never became ready, so it proves nothing" in done.stderr

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import unified_diff
 from typing import Any
 
 from tui.cli.context import Context, open_context, print_json
+from tui.cli.saving import save_draft
 from tui.cli.say import say
-from tui.errors import ExitCode, SgltuiError, UsageError
+from tui.errors import ExitCode, SgltuiError
 from tui.launch.flag_check import Checked, check_spec, plain_environment, tell_of_asking
 from tui.launch.planning import cards_of, choose_gpus
 from tui.launch.spec import spec_from_preset
 from tui.lint import Finding
 from tui.presets import Preset, dump_preset, find_preset, load_presets
-from tui.presets.keep import replace_preset
+from tui.presets.store import draft
 from tui.sglang.interpreter import find_interpreter
 from tui.sglang.target import Target, ask_target, recorded_target
 from tui.sglang.translate import Translation, translate
@@ -45,21 +45,13 @@ def translate_preset(options: argparse.Namespace) -> ExitCode:
     """Write a preset anew for another release, after showing what changes and asking."""
     context = open_context(options)
     preset = find_preset(context.places, options.preset)
-    if preset.path is None:
-        raise UsageError(f"{preset.name} isn't a file")
-    target = recorded_target(parse_release(options.to))
-    moved = translate(preset.flags, _written_for(preset), target)
+    moved = translate(preset.flags, _written_for(preset), recorded_target(parse_release(options.to)))
     after = _moved_preset(preset, moved, options.to)
-    _show_diff(preset, after)
     _show_lost(moved)
     if after == preset:
         say(f"{preset.name} is right for SGLang {options.to} as it is")
-        return ExitCode.DONE
-    if not options.yes and not _is_agreed(preset):
-        say("nothing was changed")
-        return ExitCode.FAILED
-    kept = replace_preset(after, preset.path)
-    say(f"wrote {preset.path}; the earlier one is {kept.name}")
+    else:
+        save_draft(draft(context.places, after), yes=options.yes)
     return ExitCode.DONE
 
 
@@ -153,13 +145,6 @@ def _show_diff(before: Preset, after: Preset) -> None:
 def _show_lost(moved: Translation) -> None:
     for lost in moved.lost:
         say(f"{lost.name} can't be carried over: {lost.why}; {lost.remedy}")
-
-
-def _is_agreed(preset: Preset) -> bool:
-    if not sys.stdin.isatty():
-        raise UsageError("there is nobody to ask", "give --yes to write it")
-    print(f"write {preset.path}? [y/N] ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def _to_json(preset: Preset, checked: Checked, moved: Translation | None) -> dict[str, Any]:

@@ -51,14 +51,18 @@ class Draft:
 
 
 def draft(places: Places, preset: Preset) -> Draft:
-    """What saving a preset would do: into the project's folder where one is given, else into the user's.
+    """What saving a preset would do.
+
+    Over the file it was read from, unless it has none or comes with sgltui: then into the project's folder where one
+    is given, else into the user's.
 
     Raises:
         UsageError: its name can't be a file's, or what is there can't be read.
     """
     if not is_name(preset.name):
         raise UsageError(f"{preset.name!r} can't be a preset's name", f"use {NAME_RULE}")
-    path = Path(os.path.realpath(home_of(places) / f"{preset.name}.toml"))
+    own = preset.path if preset.path is not None and preset.path.parent != find_shipped_presets() else None
+    path = Path(os.path.realpath(own or home_of(places) / f"{preset.name}.toml"))
     if path.exists() and not path.is_file():
         raise UsageError(f"{printable(str(path))} is no file", "move it away, or save under another name")
     try:
