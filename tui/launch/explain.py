@@ -28,6 +28,7 @@ from tui.diagnosis.diagnosis import Diagnosis, Ending
 from tui.errors import SgltuiError, UsageError
 from tui.gpu import GpuReading
 from tui.gpu.open import open_reader
+from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State
 from tui.launch.again import spec_of
 from tui.launch.measured import key_of, store
@@ -44,7 +45,6 @@ from tui.paths import Places, find_places
 from tui.sglang.versions import Release, parse_release
 from tui.units import GIB, MIB
 
-DIAGNOSIS_FILE = "diagnosis.json"
 _BLOCK_BYTES = MIB
 _CONTEXT_LINES = 3
 _ENDED = frozenset({State.STOPPED, State.EXITED, State.FAILED, State.LOST})
@@ -248,7 +248,7 @@ def write_diagnosis(directory: Path, places: Places) -> Path:
         SgltuiError: its records or its log can't be read.
         OSError: it can't be written.
     """
-    path, state = directory / DIAGNOSIS_FILE, None
+    path, state = LaunchFiles(directory).diagnosis, None
     # Two of us may be at it, of a server that died as it became ready: the last word is that of its last state.
     while state is not (state := (recorded := read_launch(directory)).current_state()):
         _write_once(recorded, path, places)
