@@ -21,6 +21,7 @@ from tui.launch.relaunch import Relauncher
 from tui.launch.spec import LaunchSpec, spec_from_preset
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
+from tui.metrics.live import LiveMetrics
 from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
 from tui.presets.watch import watch_presets
@@ -39,7 +40,7 @@ class LocalCore:
 
     def __init__(self, context: Context, *, adopts: bool = False) -> None:
         self._context = context
-        self._observer = Observer(context.places, context.reader)
+        self._observer = Observer(context.places, context.reader, live_wait_s=0.0)
         self._budgets = Budgets(context.places, context.settings)
         self._relauncher = Relauncher(context.places, context.settings, context.reader)
         self._attendant = Attendant(context.places) if adopts else None
@@ -55,6 +56,10 @@ class LocalCore:
         if self._attendant is not None:
             self._attendant.attend(f"{one.name}/{one.launch}" for one in snapshot.instances if one.is_unattended)
         return snapshot
+
+    def history(self, address: str) -> tuple[LiveMetrics, ...]:
+        """What a server did in the last hour, as far as somebody looked."""
+        return self._observer.history(address)
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""
