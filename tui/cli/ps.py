@@ -9,11 +9,12 @@ from typing import Any
 
 from msgspec import structs
 
-from tui.cli.context import open_context, print_json, print_table
+from tui.cli.context import Context, open_context, print_json, print_table
 from tui.cli.say import say
 from tui.cli.words import describe_state
-from tui.errors import ExitCode
+from tui.errors import ExitCode, SgltuiError
 from tui.gpu import GpuReading
+from tui.keeper.states import ALIVE
 from tui.metrics.live import LiveMetrics
 from tui.observe import Instance, Observer, Snapshot
 from tui.units import format_duration, format_gib, to_gib
@@ -33,7 +34,10 @@ def ps(options: argparse.Namespace) -> ExitCode:
         snapshot = observer.observe()
         if options.watch and sys.stdout.isatty():
             print(_CLEAR, end="")
-        _print(snapshot, as_json=options.json)
+        if options.prometheus:
+            _expose(context, snapshot)
+        else:
+            _print(snapshot, as_json=options.json)
         if not options.watch:
             return ExitCode.DONE
         sys.stdout.flush()
@@ -47,6 +51,23 @@ def _print(snapshot: Snapshot, *, as_json: bool) -> None:
         print_table(_HEADER, (_row(instance, snapshot.gpus) for instance in snapshot.instances))
     else:
         print("No servers yet: `sgltui preset list`, then `sgltui launch PRESET`.", file=sys.stderr)
+    for record in snapshot.broken:
+        say(f"{record.name}: {record.message}")
+
+
+def _expose(context: Context, snapshot: Snapshot) -> None:
+    from tui.cli.exporter import expose  # noqa: PLC0415 - takes longer than all of a plain `ps`
+    from tui.launch.budgets import Budgets  # noqa: PLC0415 - likewise
+
+    budgets, planner = {}, Budgets(context.places, context.settings)
+    for one in snapshot.instances:
+        if one.state in ALIVE and one.local and one.gpus:
+            own = {member.pid for member in one.members}
+            try:
+                budgets[one.name] = planner.plan_launch(f"{one.name}/{one.launch}", snapshot.gpus, own)
+            except SgltuiError as error:
+                say(f"{one.name} has no budget: {error}")
+    print(expose(snapshot, budgets), end="")
     for record in snapshot.broken:
         say(f"{record.name}: {record.message}")
 

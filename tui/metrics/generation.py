@@ -10,7 +10,7 @@ from http import HTTPStatus
 from http.client import HTTPResponse
 from typing import Any
 
-from tui.metrics.http import Endpoint, NoAnswerError, request
+from tui.sglang.http import Endpoint, NoAnswerError, request
 from tui.text import printable
 
 CHAT, GENERATE = "/v1/chat/completions", "/generate"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 
 from tui.metrics.generation import Generation, RefusedError, chat, complete
-from tui.metrics.http import Endpoint, NoAnswerError
 from tui.metrics.live import LiveMetrics
+from tui.sglang.http import Endpoint, NoAnswerError
 
 _LIMIT_S = 600.0
 _SAMPLE_S = 1.0  # each is a line in the server's log

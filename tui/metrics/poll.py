@@ -14,11 +14,11 @@ from tui.keeper.identity import ProcessIdentity
 from tui.keeper.readiness import owns_port
 from tui.metrics.batch_lines import LoggedBatches, read_batches
 from tui.metrics.exposition import Counters, parse_metrics
-from tui.metrics.http import NoAnswerError, get
 from tui.metrics.live import Figures, LiveMetrics, Source
 from tui.metrics.loads import parse_get_load, parse_loads
 from tui.metrics.target import Capacity, Target, read_capacity
 from tui.metrics.window import Recent, Window
+from tui.sglang.http import NoAnswerError, get
 
 _LIMIT_S = 2.0
 _LOADS_SINCE = "0.5.7"  # 0.5.6 has no /v1/loads; the releases up to 0.5.10 may or may not

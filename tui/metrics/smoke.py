@@ -10,7 +10,7 @@ from http import HTTPStatus
 from tui.atomic import write_atomic
 from tui.keeper.files import LaunchFiles
 from tui.metrics.generation import Generation, RefusedError, chat, complete
-from tui.metrics.http import Endpoint, NoAnswerError
+from tui.sglang.http import Endpoint, NoAnswerError
 
 _PROMPT = "Count from one to twenty in words."
 _TOKENS = 48

@@ -9,12 +9,11 @@ from typing import Any
 
 from tui.errors import UsageError
 from tui.keeper.files import LaunchFiles
-from tui.launch.process_words import read_process
+from tui.launch.access import endpoint_of, running_words
 from tui.launch.records import Recorded
-from tui.metrics.http import Endpoint
 from tui.metrics.live import Figures
+from tui.sglang.http import Endpoint
 from tui.sglang.versions import Release, parse_release
-from tui.sglang.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +37,13 @@ class Target:
 
 def find_target(recorded: Recorded) -> Target:
     """How to ask a launch. Its API key is that of its command line, as its process has it."""
-    launch, server = recorded.launch, recorded.state.server
-    argv = read_process(server)[0] if server is not None else ()
-    words = Words(argv or launch.argv, launch.sglang_version)
+    words = running_words(recorded)
     return Target(
         address=recorded.address,
         directory=recorded.files.directory,
-        endpoint=Endpoint(launch.host, launch.port, words.get("--api-key"), tls=words.has("--ssl-certfile")),
+        endpoint=endpoint_of(recorded, words),
         log=recorded.files.log,
-        release=_release(launch.sglang_version),
+        release=_release(recorded.launch.sglang_version),
         has_metrics=words.has("--enable-metrics"),
         replicas=max(1, words.get_int("--dp-size", 1)),
     )
