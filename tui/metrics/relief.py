@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from tui.budget.relief import more_kv, more_requests, more_slots
 from tui.budget.types import FlagChange, PlanRequest
 from tui.gpu import GpuReading
-from tui.launch.measured import spec_of
+from tui.launch.again import spec_of
 from tui.launch.planning import cards_of, make_request, smallest_total
 from tui.launch.records import Recorded
 from tui.metrics.limits import Bound

@@ -63,6 +63,8 @@ def get(endpoint: Endpoint, path: str, limit_s: float, most_bytes: int = _MOST_B
         body = response.read(most_bytes + 1)
         if len(body) > most_bytes:
             raise NoAnswerError(f"more than {most_bytes >> 20} MiB on {path}")
+        if response.length:  # what is missing of the announced length
+            raise NoAnswerError(f"it broke off in the middle of {path}")
         return Answer(response.status, body)
 
 
