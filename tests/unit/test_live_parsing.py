@@ -46,9 +46,9 @@ BUSY = {
 def test_a_busy_server(release: str) -> None:
     figures, counters = parse_metrics(recorded(release, "metrics_busy.txt"))
     assert figures == BUSY[release]
-    first_tokens = {"0.5.11": (7, 6.689912065001408), "0.5.23": (3, 1.0890679519725381)}[release]
-    assert (counters.first_tokens, counters.first_token_s) == first_tokens
     assert counters.prompt_tokens == 211
+    assert counters.first_tokens == {"0.5.11": 7, "0.5.23": 3}[release]
+    assert counters.first_token_s == {"0.5.11": 6.689912065001408, "0.5.23": 1.0890679519725381}[release]
 
 
 @pytest.mark.parametrize("release", ["0.5.11", "0.5.23"])

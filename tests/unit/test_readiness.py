@@ -114,6 +114,16 @@ def test_ready_has_the_last_word_and_is_asked_once_a_second(me: ProcessIdentity)
     assert server.asked == ["/ready"]
 
 
+def test_a_sign_that_it_is_ready_is_followed_at_once_and_once(me: ProcessIdentity) -> None:
+    server = Recorder({"/ready": 503})
+    probe = Probe("127.0.0.1", server.port, None)
+    assert not probe.is_ready([me])
+    server.statuses["/ready"] = 200
+    assert probe.is_ready([me], hurry=True)
+    assert not probe.is_ready([me], hurry=True)
+    assert server.asked == ["/ready", "/ready"]
+
+
 def test_a_stranger_isnt_even_asked(me: ProcessIdentity) -> None:
     server = Recorder({"/ready": 200})
     nobody = ProcessIdentity(me.pid + 1_000_000, 1, 1, me.boot_id)

@@ -13,7 +13,7 @@ from tui.keeper.explaining import explain_apart
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
 from tui.keeper.oom import find_counter
-from tui.keeper.progress import LoadWatch
+from tui.keeper.progress import LOADING, SAYS_READY, LineWatch
 from tui.keeper.readiness import Probe
 from tui.keeper.records import LaunchRecords, utc_now
 from tui.keeper.rotation import Rotator
@@ -96,9 +96,9 @@ class Keeper:
             self._records.tell(event)
 
     def _watch_to_its_end(self, run: Run, rotator: Rotator) -> None:
-        load = LoadWatch(self._records.files.log)
+        load, ready = (LineWatch(self._records.files.log, mark) for mark in (LOADING, SAYS_READY))
         while not run.server_is_gone():
-            self._look(run, load)
+            self._look(run, load, ready)
             self._tell(rotator.look())
             asked = self._asked()
             if asked is not None:
@@ -139,7 +139,7 @@ class Keeper:
         spawned.give_up()
         return f"no space for its records in {self._records.files.directory}"
 
-    def _look(self, run: Run, load: LoadWatch) -> None:
+    def _look(self, run: Run, load: LineWatch, ready: LineWatch) -> None:
         self._records.flush()
         state = self._records.state
         if state is State.READY:
@@ -147,12 +147,12 @@ class Keeper:
             self._sample(run, _SAMPLE_STEP_S)
             return
         self._walk(run, _STARTING_WALK_S)
-        if state is State.STARTING and load.is_loading():
+        if state is State.STARTING and load.has_come():
             self._records.move(State.LOADING)
             step("keeper-loading")
         if state is State.LOADING:
             self._sample(run, _LOADING_SAMPLE_S)
-        if self._probe.is_ready(run.members.alive()):
+        if self._probe.is_ready(run.members.alive(), hurry=ready.has_come()):
             self._walk(run, 0)
             self._sample(run, 0)
             self._records.move(State.READY, ready_at=utc_now())

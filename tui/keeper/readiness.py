@@ -35,12 +35,19 @@ class Probe:
         self._tls = tls
         self._endpoint = _READY if has_ready else _MODEL_INFO
         self._asked_at = -_PERIOD_S
+        self._hurried = False
 
-    def is_ready(self, members: Iterable[ProcessIdentity]) -> bool:
-        """One of the members listens on the port, and answers that it is ready."""
-        if time.monotonic() - self._asked_at < _PERIOD_S or not owns_port(members, self._port, self._host):
+    def is_ready(self, members: Iterable[ProcessIdentity], *, hurry: bool = False) -> bool:
+        """One of the members listens on the port, and answers that it is ready.
+
+        Args:
+            members: processes of the server.
+            hurry: there is a sign that it is: ask now, once, though the second isn't over.
+        """
+        is_due = time.monotonic() - self._asked_at >= _PERIOD_S or (hurry and not self._hurried)
+        if not is_due or not owns_port(members, self._port, self._host):
             return False
-        self._asked_at = time.monotonic()
+        self._asked_at, self._hurried = time.monotonic(), hurry
         status = self._ask()
         if status == _NOT_FOUND and self._endpoint == _READY:
             self._endpoint = _MODEL_INFO
