@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from tui.metrics.exposition import Counters, NotSGLangError, parse_metrics
 from tui.metrics.live import Figures
 from tui.metrics.loads import parse_get_load, parse_loads
 from tui.metrics.window import Window
+from tui.sglang.server_info import parse_server_info
 
 REAL = Path(__file__).parents[1] / "fixtures" / "real"
 RELEASES = ["0.5.6.post2", "0.5.11", "0.5.23"]
@@ -126,7 +128,7 @@ def test_0_5_6_mixes_slots_into_the_usage_of_tokens() -> None:
     assert parse_metrics(mixed)[0].kv_usage is None
 
 
-@pytest.mark.parametrize("value", ["NaN", "+Inf", "-1"])
+@pytest.mark.parametrize("value", ["NaN", "+Inf", "-1", "1e300"])
 def test_impossible_values_arent_told(value: str) -> None:
     lines = [sample("num_running_reqs", 1), f"sglang:full_token_usage {value}\n"]
     assert parse_metrics(exposition(*lines))[0].kv_usage is None
@@ -166,11 +168,36 @@ def test_rubbish_is_refused_and_never_breaks_anything(body: bytes) -> None:
 
 @given(st.binary())
 def test_rubbish_for_loads(body: bytes) -> None:
-    for parse in (parse_loads, parse_get_load):
-        try:
+    for parse in (parse_loads, parse_get_load, parse_server_info):
+        with suppress(ValueError):
             parse(body)
-        except ValueError:
-            continue
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"loads": [], "x": ' + b"[" * 100_000,
+        b'{"loads": [{"num_running_reqs": ' + b"9" * 400 + b"}]}",
+        b'{"loads": [{"num_running_reqs": -5}]}',
+        b'{"loads": {}}',
+    ],
+    ids=["deep", "huge", "negative", "shape"],
+)
+def test_what_no_server_means_is_refused(body: bytes) -> None:
+    with pytest.raises(ValueError, match=r"deeply|Expected"):
+        parse_loads(body)
+
+
+def test_server_info_gives_its_memory_and_nothing_else() -> None:
+    told = parse_server_info(recorded("0.5.23", "server_info.json"))
+    # On a CPU weights are what other programs did to the RAM meanwhile; 0.007 GiB was plausible.
+    expected = {"weights_gib": 0.007, "kv_gib": 0.002, "kv_tokens": 4096, "startup_available_gib": 21.155}
+    assert told == {**expected, "max_running_requests": 2048}
+    assert parse_server_info(recorded("0.5.11", "server_info.json")) == {
+        "kv_tokens": 4096,
+        "max_running_requests": 2048,
+    }
+    assert parse_server_info(recorded("0.5.6.post2", "server_info.json")) == {"weights_gib": 0.01, "kv_tokens": 4096}
 
 
 def test_the_last_minute_by_sums_since_the_start() -> None:

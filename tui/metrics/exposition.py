@@ -8,7 +8,6 @@ steps; a server that became idle corrects them at once in 0.5.23, and only after
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
@@ -16,6 +15,7 @@ from msgspec import Struct
 from tui.metrics.live import Figures, combine
 
 _PREFIX = "sglang:"
+_MOST = 1e15  # no count of requests or tokens is larger; NaN is neither
 _MOST_LINES = 4000
 _LONGEST_LINE = 4096
 
@@ -91,7 +91,7 @@ def _samples(body: bytes) -> Iterator[tuple[str, Mapping[str, str], float]]:
         for family in text_string_to_metric_families("\n".join(_known(body))):
             for sample in family.samples:
                 # With priorities, the sum over all stands beside them under an empty name.
-                if math.isfinite(sample.value) and sample.value >= 0 and not sample.labels.get("priority"):
+                if 0 <= sample.value <= _MOST and not sample.labels.get("priority"):
                     yield sample.name.removeprefix(_PREFIX), sample.labels, sample.value
     except (ValueError, IndexError, KeyError) as error:  # what the parser raises at nonsense
         raise NotSGLangError("it can't be read") from error

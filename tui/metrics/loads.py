@@ -10,19 +10,20 @@ from __future__ import annotations
 import msgspec
 
 from tui.metrics.live import Figures, combine
+from tui.sglang.told import Count, Share, decode
 
 
 class _Speculative(msgspec.Struct):
-    accept_length: float | None = None
+    accept_length: Share | None = None
 
 
 class _Load(msgspec.Struct):
     dp_rank: int | None = None
-    num_running_reqs: int | None = None
-    num_waiting_reqs: int | None = None
-    token_usage: float | None = None
-    max_running_requests: int | None = None
-    max_total_num_tokens: int | None = None
+    num_running_reqs: Count | None = None
+    num_waiting_reqs: Count | None = None
+    token_usage: Share | None = None
+    max_running_requests: Count | None = None
+    max_total_num_tokens: Count | None = None
     speculative: _Speculative | None = None
 
 
@@ -31,8 +32,8 @@ class _Loads(msgspec.Struct):
 
 
 class _OldLoad(msgspec.Struct):
-    num_reqs: int
-    num_waiting_reqs: int
+    num_reqs: Count
+    num_waiting_reqs: Count
     dp_rank: int | None = None
 
 
@@ -42,7 +43,7 @@ def parse_loads(body: bytes) -> Figures:
     Raises:
         ValueError: it is something else.
     """
-    loads = msgspec.json.decode(body, type=_Loads).loads
+    loads = decode(body, _Loads).loads
     return combine((str(load.dp_rank), _figures(load)) for load in loads)
 
 
@@ -52,8 +53,8 @@ def parse_get_load(body: bytes) -> Figures:
     Raises:
         ValueError: it is something else.
     """
-    loads = msgspec.json.decode(body, type=list[_OldLoad])
-    running = ((load.dp_rank, load.num_reqs - load.num_waiting_reqs, load.num_waiting_reqs) for load in loads)
+    loads = decode(body, list[_OldLoad])
+    running = ((load.dp_rank, max(load.num_reqs - load.num_waiting_reqs, 0), load.num_waiting_reqs) for load in loads)
     return combine((str(rank), Figures(running=count, queued=waiting)) for rank, count, waiting in running)
 
 

@@ -11,20 +11,22 @@ from typing import Any
 
 import msgspec
 
+from tui.sglang.told import Count, decode
+
 PATH = "/server_info"
 
 
 class _Memory(msgspec.Struct):
     weight: float | None = None
     kvcache: float | None = None
-    token_capacity: int | None = None
+    token_capacity: Count | None = None
     startup_available: float | None = None
     graph: float | dict[str, float] | None = None
 
 
 class _State(msgspec.Struct):
     memory_usage: _Memory | None = None
-    effective_max_running_requests_per_dp: int | None = None
+    effective_max_running_requests_per_dp: Count | None = None
 
 
 class _Info(msgspec.Struct):
@@ -37,7 +39,7 @@ def parse_server_info(body: bytes) -> dict[str, Any]:
     Raises:
         ValueError: it is something else.
     """
-    states = msgspec.json.decode(body, type=_Info).internal_states
+    states = decode(body, _Info).internal_states
     memories = [state.memory_usage for state in states if state.memory_usage is not None]
     told = {
         "weights_gib": _largest(memory.weight for memory in memories),
