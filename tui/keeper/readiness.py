@@ -68,9 +68,12 @@ def owns_port(members: Iterable[ProcessIdentity], port: int, host: str | None = 
             program may listen on the same port of a single address, and is preferred to who listens on all.
     """
     listeners = procfs.listeners(port)
-    inodes = {inode for _, inode in listeners} if host is None else _reached(listeners, host, port)
+    inodes = {inode for _, inode in listeners}
     held = {inode for member in members for inode in procfs.sockets(member.pid)} if inodes else set()
-    return bool(inodes & held) if host is None else bool(inodes) and inodes <= held
+    if host is None or inodes <= held:  # nobody else listens on it: no need to look up a name, which may take long
+        return bool(inodes & held)
+    reached = _reached(listeners, host, port)
+    return bool(reached) and reached <= held
 
 
 def _reached(listeners: Iterable[tuple[bytes, int]], host: str, port: int) -> set[int]:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 from tui.launch.records import Recorded
 from tui.metrics.live import LiveMetrics
@@ -69,8 +70,12 @@ class _Watched:
             self._thread.join(limit_s)
 
     def _ask(self, recorded: Recorded) -> None:
-        if self._poll is None:
-            self._poll = ServerPoll(find_target(recorded))
-        told = self._poll.ask(recorded.living_members())
-        self._period_s = min(2 * self._period_s, _LONGEST_PERIOD_S) if self._poll.was_refused else PERIOD_S
+        try:
+            if self._poll is None:
+                self._poll = ServerPoll(find_target(recorded))
+            told, is_refused = self._poll.ask(recorded.living_members()), self._poll.was_refused
+        except Exception as error:  # noqa: BLE001 - a thread's end isn't seen by anybody, and would draw over the UI
+            told = LiveMetrics(at=datetime.now(UTC), source=None, trouble=f"can't be asked: {error!r}")
+            is_refused = True
+        self._period_s = min(2 * self._period_s, _LONGEST_PERIOD_S) if is_refused else PERIOD_S
         self.history.append(told)
