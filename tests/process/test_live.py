@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 from tests.support.command_line import CommandLine
+from tests.support.simulated import Server, send_endless_request
 from tests.support.waiting import wait_until
 from tui.gpu.simulated import SimulatedReader
+from tui.metrics.exposition import parse_metrics
+from tui.metrics.live import Figures
+from tui.metrics.loads import parse_loads
 from tui.observe import Observer
+from tui.simulator.machine import Machine
 
 ASKED = re.compile(r'"(GET|POST) (\S+) HTTP')
 
@@ -56,8 +62,7 @@ def test_a_small_load_and_what_the_server_did_meanwhile(command_line: CommandLin
     assert (result["done"], result["errors"]) == (12, {})
     assert result["completion_tokens"] == 12 * 128
     assert 0 < result["latency_s"]["p50"] <= result["latency_s"]["max"]
-    assert max(sample["running"] for sample in result["samples"]) == 4
-    assert max(sample["queued"] for sample in result["samples"]) > 0
+    assert max(sample["running"] or 0 for sample in result["samples"]) <= 4  # it may be over between two looks
     assert all(sample["memory_gib"] > 0 for sample in result["samples"])
     assert result["limit"]["bound"] in {"can't tell", "max-running-requests", "compute"}
     text = line.ok("test", "one", "--requests", "2", env={"PYTHONIOENCODING": "ascii"})
@@ -93,3 +98,24 @@ def test_nobody_asks_while_nobody_looks_and_bad_answers_are_said(command_line: C
     assert len(asked(line, "one")) <= asked_before + 2
     silent = Observer(line.places, SimulatedReader(line.machine.directory))
     assert silent.observe().instances[0].live is None
+
+
+def test_more_requests_than_may_run_at_once_wait(
+    make_machine: Callable[..., Machine], start_server: Callable[..., Server]
+) -> None:
+    server = start_server(make_machine(release="0.5.23"), "--enable-metrics", "--max-running-requests", "2")
+    server.wait_until_ready()
+    clients = [send_endless_request(server) for _ in range(3)]
+    told = Figures()
+
+    def all_are_seen() -> bool:
+        nonlocal told
+        told = parse_metrics(server.get("/metrics").body)[0]
+        return (told.running, told.queued) == (2, 1)
+
+    wait_until(all_are_seen, what=f"two running and one queued: {told}")
+    loads = parse_loads(server.get("/v1/loads").body)
+    assert (loads.running, loads.queued, loads.max_running) == (2, 1, 2)
+    server.wait_for_log("#queue-req: 1")
+    for client in clients:
+        client.close()
