@@ -61,6 +61,7 @@ bench: $(VENV)/.installed
 	$(BIN)/python bench/explain.py
 	$(BIN)/python bench/rotation.py
 	$(BIN)/python bench/logs.py
+	$(BIN)/python bench/life.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from tui.diagnosis.progress import Progress
 from tui.errors import SgltuiError
@@ -16,15 +16,18 @@ from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import ALIVE, State
 from tui.launch.cause import describe_cause
 from tui.launch.records import Recorded, list_names, read_launch, read_newest
+from tui.metrics.live import LiveMetrics
 from tui.paths import Places
 from tui.units import MIB
 
 if TYPE_CHECKING:
     from tui.diagnosis.stages import StageTracker
     from tui.launch.progress import ProgressReader
+    from tui.metrics.poller import Poller
 
 # Drivers and other processes breathe a little; the context of a server alone is larger than this.
 _BREATH_BYTES = 256 * MIB
+_SERVING = frozenset({State.READY, State.STOPPING})
 _TOLD_BY_LOG = frozenset({State.STARTING, State.LOADING, State.FAILED, State.LOST})
 
 
@@ -47,6 +50,7 @@ class Instance(Struct, frozen=True):
         phase: what a stop is waiting for ("draining", "waiting for its memory"), while it is stopping.
         phase_s: for how long already.
         cause: why it ended, in a few words, when it failed; or what a stop left behind.
+        live: what it does, while it serves; None where nobody asked, or before its first answer.
     """
 
     name: str
@@ -71,6 +75,7 @@ class Instance(Struct, frozen=True):
     phase: str | None = None
     phase_s: float | None = None
     memory_by_difference: bool = False
+    live: LiveMetrics | None = None
 
     @property
     def is_unattended(self) -> bool:
@@ -99,28 +104,50 @@ class Observer:
     Args:
         places: whose records.
         reader: the machine's GPUs.
+        live_wait_s: ask servers what they do, and wait so long at most for their answers; those that come later are
+            in the next look. None: don't ask.
     """
 
-    def __init__(self, places: Places, reader: GpuReader) -> None:
+    def __init__(self, places: Places, reader: GpuReader, *, live_wait_s: float | None = None) -> None:
         self._places = places
         self._reader = reader
         self._logs: dict[Path, ProgressReader] = {}
+        self._live_wait_s = live_wait_s
+        self._poller: Poller | None = None
 
     def observe(self) -> Snapshot:
         """Look now."""
         gpus = self._reader.read()
         instances: list[Instance] = []
         broken: list[BrokenRecord] = []
+        serving: list[Recorded] = []
         for name in list_names(self._places):
             try:
                 recorded = read_newest(self._places, name)
                 if recorded is not None:
                     instances.append(self._look_at(recorded, gpus))
+                    if recorded.is_local and instances[-1].state in _SERVING:
+                        serving.append(recorded)
             except SgltuiError as error:
                 broken.append(BrokenRecord(name, str(error)))
         for path in self._logs.keys() - {instance.log_path for instance in instances}:
             self._forget_log(path)
-        return Snapshot(gpus, tuple(instances), tuple(broken))
+        return Snapshot(gpus, self._with_live(instances, serving), tuple(broken))
+
+    def history(self, address: str) -> tuple[LiveMetrics, ...]:
+        """What `NAME/LAUNCH` did in the last hour, oldest first, as far as somebody looked."""
+        return () if self._poller is None else self._poller.history(address)
+
+    def _with_live(self, instances: Sequence[Instance], serving: Sequence[Recorded]) -> tuple[Instance, ...]:
+        if self._live_wait_s is None or not (serving or self._poller):
+            return tuple(instances)
+        if self._poller is None:
+            # Only now: where nothing serves, nothing of it is needed.
+            from tui.metrics.poller import Poller  # noqa: PLC0415 - see above
+
+            self._poller = Poller()
+        self._poller.look(serving, self._live_wait_s)
+        return tuple(structs.replace(one, live=self._poller.newest(f"{one.name}/{one.launch}")) for one in instances)
 
     def _look_at(self, recorded: Recorded, gpus: GpuReading) -> Instance:
         attended = recorded.is_attended

@@ -125,10 +125,12 @@ class RealServer(Kept):
 class Stream(threading.Thread):
     """A long request whose tokens come one by one. Ends when the answer is complete or the connection breaks."""
 
-    def __init__(self, server: RealServer, tokens: int) -> None:
+    def __init__(self, server: RealServer, tokens: int, api_key: str | None = None) -> None:
         super().__init__(daemon=True)
         parameters = {"max_new_tokens": tokens, "ignore_eos": True}
         self._request = server.request("/generate", {"text": "hi", "sampling_params": parameters, "stream": True})
+        if api_key is not None:
+            self._request.add_header("Authorization", f"Bearer {api_key}")
         self.lines: list[bytes] = []
         self.trouble: Exception | None = None
 

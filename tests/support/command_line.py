@@ -72,6 +72,18 @@ class CommandLine:
         assert len(found) == 1, f"{name} in ps"
         return found[0]
 
+    def ps_live(self, name: str) -> dict[str, Any]:
+        """The same, once somebody told what it does: on a busy machine `ps` may not wait long enough."""
+        row = self.ps(name)
+
+        def has_told() -> bool:
+            nonlocal row
+            row = self.ps(name)
+            return row["live_source"] is not None
+
+        wait_until(has_told, LIMIT_S, "live figures")
+        return row
+
     def wait_for(self, name: str, *states: str) -> None:
         wait_until(lambda: self.ps(name)["state"] in states, LIMIT_S, f"{name} {states}: {self.ps(name)}")
 

@@ -298,7 +298,7 @@ FURTHER: list[tuple[str, ev.Event]] = [
             "mamba usage: 0.02, accept len: 2.75, accept rate: 0.69, cuda graph: True, "
             "gen throughput (token/s): 201.70, #queue-req: 7"
         ),
-        ev.DecodeBatch(3, 7, 900, 0.31, 201.70, 2.75),
+        ev.DecodeBatch(3, 7, 900, 0.31, 201.70, 2.75, slot_usage=0.02),
     ),
     ("Init torch distributed ends. elapsed=1.31 s, mem usage=0.39 GB", ev.DistributedInitEnd(1.31, 0.39)),
     ("launch_server.py: error: unrecognized arguments: --x", ev.ArgparseError("unrecognized arguments: --x")),

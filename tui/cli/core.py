@@ -7,7 +7,7 @@ from collections.abc import Callable
 from threading import Event
 
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
-from tui.budget.types import MemoryBudget
+from tui.budget.types import FlagChange, MemoryBudget
 from tui.cli.context import Context
 from tui.errors import RefusedError
 from tui.gpu import GpuReading
@@ -21,6 +21,9 @@ from tui.launch.relaunch import Relauncher
 from tui.launch.spec import LaunchSpec, spec_from_preset
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
+from tui.metrics.limits import Bound, Limit, find_limit, recent
+from tui.metrics.live import LiveMetrics
+from tui.metrics.relief import find_relief
 from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
 from tui.presets.watch import watch_presets
@@ -39,7 +42,7 @@ class LocalCore:
 
     def __init__(self, context: Context, *, adopts: bool = False) -> None:
         self._context = context
-        self._observer = Observer(context.places, context.reader)
+        self._observer = Observer(context.places, context.reader, live_wait_s=0.0)
         self._budgets = Budgets(context.places, context.settings)
         self._relauncher = Relauncher(context.places, context.settings, context.reader)
         self._attendant = Attendant(context.places) if adopts else None
@@ -55,6 +58,22 @@ class LocalCore:
         if self._attendant is not None:
             self._attendant.attend(f"{one.name}/{one.launch}" for one in snapshot.instances if one.is_unattended)
         return snapshot
+
+    def history(self, address: str) -> tuple[LiveMetrics, ...]:
+        """What a server did in the last hour, as far as somebody looked."""
+        return self._observer.history(address)
+
+    def limit(self, address: str) -> Limit:
+        """What limits a server now, by its last minute."""
+        return find_limit(recent(self.history(address)))
+
+    def relief(self, address: str, bound: Bound, gpus: GpuReading) -> tuple[FlagChange, ...]:
+        """Changes that would relieve it, with their price; some tenths of a second's work.
+
+        Raises:
+            SgltuiError: nobody can plan for it; says why.
+        """
+        return find_relief(self._context.places, find_launch(self._context.places, address), gpus, bound)
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""

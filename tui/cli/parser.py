@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -56,6 +56,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_explain(commands)
     _add_stop(commands)
     _add_adopt(commands)
+    _add_test(commands)
     _add_history(commands)
     _add_doctor(commands)
     _add_preset(commands)
@@ -130,7 +131,9 @@ def _add_relaunch(commands: _Commands) -> None:
 
 def _add_ps(commands: _Commands) -> None:
     ps = _add(commands, "ps", "tui.cli.ps:ps", "list the servers")
-    ps.add_argument("--json", action="store_true", help="for scripts")
+    how = ps.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="for scripts")
+    how.add_argument("--prometheus", action="store_true", help="for a node exporter's textfile collector")
     ps.add_argument("--watch", action="store_true", help="again every second, until ctrl-c")
 
 
@@ -181,6 +184,15 @@ def _add_adopt(commands: _Commands) -> None:
     adopt = _add(commands, "adopt", "tui.cli.adopt:adopt", "give servers whose keeper died a new one")
     adopt.add_argument("names", nargs="*", metavar="NAME", help="as `sgltui ps` lists them (default: all of them)")
     adopt.set_defaults(changes=True)
+
+
+def _add_test(commands: _Commands) -> None:
+    test = _add(commands, "test", "tui.cli.test:test", "send a ready server one request, or a small load")
+    test.add_argument("name", metavar="NAME", help="as `sgltui ps` lists it")
+    test.add_argument("--requests", type=_upto(10_000), metavar="N", help="a load of so many (default: one request)")
+    test.add_argument("--concurrency", type=_upto(256), metavar="C", help="so many at a time (default: 8)")
+    test.add_argument("--remote-ok", action="store_true", help="also where it listens on no loopback address")
+    test.add_argument("--json", action="store_true", help="for scripts")
 
 
 def _add_history(commands: _Commands) -> None:
@@ -336,6 +348,15 @@ def _positive(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} isn't a number from 1 on")
+
+
+def _upto(most: int) -> Callable[[str], int]:
+    def number(text: str) -> int:
+        if text.isdecimal() and 0 < int(text) <= most:
+            return int(text)
+        raise argparse.ArgumentTypeError(f"{text!r} isn't a number from 1 to {most}")
+
+    return number
 
 
 def _gib(text: str) -> float:

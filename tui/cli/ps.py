@@ -7,28 +7,38 @@ import sys
 import time
 from typing import Any
 
-from tui.cli.context import open_context, print_json, print_table
+from msgspec import structs
+
+from tui.cli.context import Context, open_context, print_json, print_table
 from tui.cli.say import say
 from tui.cli.words import describe_state
-from tui.errors import ExitCode
+from tui.errors import ExitCode, SgltuiError
 from tui.gpu import GpuReading
-from tui.observe import Instance, Snapshot
+from tui.keeper.states import ALIVE
+from tui.metrics.live import LiveMetrics
+from tui.observe import Instance, Observer, Snapshot
 from tui.units import format_duration, format_gib, to_gib
 
-_HEADER = ("NAME", "STATE", "GPU", "PORT", "PID", "GIB", "UP", "LAST WORD")
+_HEADER = ("NAME", "STATE", "GPU", "PORT", "PID", "GIB", "UP", "RUN/QUEUE", "TOK/S", "KV", "LAST WORD")
 _CLEAR = "\x1b[H\x1b[2J"
 _NAME_LIMIT = 24
+# For all servers together. One that answers needs some 10 ms, on a busy machine more; one that hangs must not hold up
+# the list.
+_LIVE_WAIT_S = 2.0
 
 
 def ps(options: argparse.Namespace) -> ExitCode:
     """List the newest launch of every server."""
     context = open_context(options)
-    observer = context.observer
+    observer = Observer(context.places, context.reader, live_wait_s=_LIVE_WAIT_S)
     while True:
         snapshot = observer.observe()
         if options.watch and sys.stdout.isatty():
             print(_CLEAR, end="")
-        _print(snapshot, as_json=options.json)
+        if options.prometheus:
+            _expose(context, snapshot)
+        else:
+            _print(snapshot, as_json=options.json)
         if not options.watch:
             return ExitCode.DONE
         sys.stdout.flush()
@@ -46,8 +56,25 @@ def _print(snapshot: Snapshot, *, as_json: bool) -> None:
         say(f"{record.name}: {record.message}")
 
 
+def _expose(context: Context, snapshot: Snapshot) -> None:
+    from tui.cli.exporter import expose  # noqa: PLC0415 - takes longer than all of a plain `ps`
+    from tui.launch.budgets import Budgets  # noqa: PLC0415 - likewise
+
+    budgets, planner = {}, Budgets(context.places, context.settings)
+    for one in snapshot.instances:
+        if one.state in ALIVE and one.local and one.gpus:
+            own = {member.pid for member in one.members}
+            try:
+                budgets[one.name] = planner.plan_launch(f"{one.name}/{one.launch}", snapshot.gpus, own)
+            except SgltuiError as error:
+                say(f"{one.name} has no budget: {error}")
+    print(expose(snapshot, budgets), end="")
+    for record in snapshot.broken:
+        say(f"{record.name}: {record.message}")
+
+
 def as_contract(instance: Instance) -> dict[str, Any]:
-    """The fields of the `ps` contract. Requests and tokens come with live metrics; unknown until then."""
+    """The fields of the `ps` contract."""
     return {
         "name": instance.name,
         "launch": instance.launch,
@@ -63,9 +90,30 @@ def as_contract(instance: Instance) -> dict[str, Any]:
         "memory_by_difference": instance.memory_by_difference,
         "preset": instance.preset,
         "cause": instance.cause,
-        "requests": {"running": None, "queued": None},
-        "tokens_per_s": None,
+        **_live_as_contract(instance.live),
     }
+
+
+def _live_as_contract(live: LiveMetrics | None) -> dict[str, Any]:
+    """What it does now; null where nobody can tell."""
+    told = {} if live is None else structs.asdict(live)
+    return {
+        "requests": {"running": told.get("running"), "queued": told.get("queued"), "max": told.get("max_running")},
+        "tokens_per_s": _rounded(told.get("tokens_per_s"), 1),
+        "kv_usage": _rounded(told.get("kv_usage"), 4),
+        "kv_tokens": told.get("kv_tokens"),
+        "slot_usage": _rounded(told.get("slot_usage"), 4),
+        "accept_length": _rounded(told.get("accept_length"), 2),
+        "cache_hit_rate": _rounded(told.get("cache_hit_rate"), 4),
+        "retractions": told.get("retractions"),
+        "time_to_first_token_s": _rounded(told.get("time_to_first_token_s"), 3),
+        "live_source": live.source if live is not None else None,
+        "live_trouble": told.get("trouble"),
+    }
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)
 
 
 def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
@@ -77,6 +125,8 @@ def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
         notes.append(f"{instance.phase} {format_duration(instance.phase_s)}")
     if instance.cause is not None:
         notes.append(instance.cause)
+    if instance.live is not None and instance.live.trouble is not None:
+        notes.append(instance.live.trouble)
     return (
         _shorten(instance.name),
         describe_state(instance),
@@ -85,8 +135,17 @@ def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
         str(instance.pid or "-"),
         f"{'~' if instance.memory_by_difference else ''}{format_gib(instance.memory_bytes)}",
         format_duration(instance.uptime_s),
+        *_live_cells(instance.live),
         "; ".join(notes),
     )
+
+
+def _live_cells(live: LiveMetrics | None) -> tuple[str, str, str]:
+    if live is None:
+        return "-", "-", "-"
+    requests = "-" if live.running is None else f"{live.running}/{'?' if live.queued is None else live.queued}"
+    speed = "-" if live.tokens_per_s is None else f"{live.tokens_per_s:.0f}"
+    return requests, speed, "-" if live.kv_usage is None else f"{live.kv_usage:.0%}"
 
 
 def _shorten(name: str) -> str:

@@ -19,5 +19,7 @@ class LaunchFiles:
         self.events = directory / "events.jsonl"  # every change, one JSON object a line
         self.log = directory / "server.log"  # the server's own stdout and stderr
         self.requests = directory / "requests"  # what others ask; files moved in by rename
+        self.diagnosis = directory / "diagnosis.json"  # how it fared, in words and figures, when ready and at its end
+        self.smoke = directory / "smoke.json"  # the newest smoke request
         self.lock = directory / "keeper.lock"  # held by whoever acts for this launch
         self.keeper_log = directory / "keeper.log"  # the keeper's own trouble, normally empty

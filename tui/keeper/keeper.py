@@ -8,12 +8,13 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from tui.keeper import ending, readiness, requests
+from tui.keeper import ending, requests
 from tui.keeper.explaining import explain_apart
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
 from tui.keeper.oom import find_counter
-from tui.keeper.progress import LoadWatch
+from tui.keeper.progress import LOADING, SAYS_READY, LineWatch
+from tui.keeper.readiness import Probe
 from tui.keeper.records import LaunchRecords, utc_now
 from tui.keeper.rotation import Rotator
 from tui.keeper.run import Run, Target, describe_exit, recorded_server
@@ -43,6 +44,7 @@ class Order:
         cwd: its working directory.
         api_key: what readiness probes must present, if the server asks for a key.
         tls: it will speak HTTPS.
+        has_ready: its release may have /ready.
     """
 
     argv: list[str]
@@ -50,6 +52,7 @@ class Order:
     cwd: str
     api_key: str | None
     tls: bool = False
+    has_ready: bool = True
 
 
 class Keeper:
@@ -64,6 +67,7 @@ class Keeper:
         self._target = target
         self._order = order
         self._wakeup = wakeup
+        self._probe = Probe(target.host, target.port, order.api_key, tls=order.tls, has_ready=order.has_ready)
         self._walked_at = 0.0
         self._sampled_at = 0.0
 
@@ -92,9 +96,9 @@ class Keeper:
             self._records.tell(event)
 
     def _watch_to_its_end(self, run: Run, rotator: Rotator) -> None:
-        load = LoadWatch(self._records.files.log)
+        load, ready = (LineWatch(self._records.files.log, mark) for mark in (LOADING, SAYS_READY))
         while not run.server_is_gone():
-            self._look(run, load)
+            self._look(run, load, ready)
             self._tell(rotator.look())
             asked = self._asked()
             if asked is not None:
@@ -135,7 +139,7 @@ class Keeper:
         spawned.give_up()
         return f"no space for its records in {self._records.files.directory}"
 
-    def _look(self, run: Run, load: LoadWatch) -> None:
+    def _look(self, run: Run, load: LineWatch, ready: LineWatch) -> None:
         self._records.flush()
         state = self._records.state
         if state is State.READY:
@@ -143,23 +147,17 @@ class Keeper:
             self._sample(run, _SAMPLE_STEP_S)
             return
         self._walk(run, _STARTING_WALK_S)
-        if state is State.STARTING and load.is_loading():
+        if state is State.STARTING and load.has_come():
             self._records.move(State.LOADING)
             step("keeper-loading")
         if state is State.LOADING:
             self._sample(run, _LOADING_SAMPLE_S)
-        if self._is_ready(run):
+        if self._probe.is_ready(run.members.alive(), hurry=ready.has_come()):
             self._walk(run, 0)
             self._sample(run, 0)
             self._records.move(State.READY, ready_at=utc_now())
             step("keeper-ready")
             explain_apart(self._records.files)  # what it measured, for the next plan
-
-    def _is_ready(self, run: Run) -> bool:
-        host, port, order = self._target.host, self._target.port, self._order
-        return readiness.owns_port(run.members.alive(), port) and readiness.answers(
-            host, port, order.api_key, tls=order.tls
-        )
 
     def _walk(self, run: Run, every_s: float) -> None:
         now = time.monotonic()

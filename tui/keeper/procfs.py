@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import stat
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -136,7 +137,12 @@ def sockets(pid: int) -> set[int]:
 
 def listening(port: int) -> set[int]:
     """Inodes of the TCP sockets that listen on `port`, whatever the address; of this network namespace."""
-    found = set()
+    return {inode for _, inode in listeners(port)}
+
+
+def listeners(port: int) -> list[tuple[bytes, int]]:
+    """The TCP sockets that listen on `port`: address, packed as `socket.inet_pton` does, and inode."""
+    found = []
     for table in ("net/tcp", "net/tcp6"):
         try:
             lines = (PROC / table).read_text().splitlines()[1:]
@@ -144,9 +150,16 @@ def listening(port: int) -> set[int]:
             continue
         for line in lines:
             fields = line.split()
-            if fields[3] == _LISTEN and int(fields[1].rpartition(":")[2], 16) == port:
-                found.add(int(fields[9]))
+            address, _, number = fields[1].rpartition(":")
+            if fields[3] == _LISTEN and int(number, 16) == port:
+                found.append((_packed(address), int(fields[9])))
     return found
+
+
+def _packed(address: str) -> bytes:
+    """An address as the kernel prints it: hexadecimal words of 4 bytes, each in the machine's own order."""
+    words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
+    return b"".join(word.to_bytes(4, sys.byteorder) for word in words)
 
 
 def shared_memory(pids: Iterable[int]) -> set[Path]:

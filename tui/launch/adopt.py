@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
 from tui.errors import RefusedError, SgltuiError
-from tui.keeper.identity import PROC, ProcessIdentity
 from tui.keeper.records import is_locked
 from tui.launch.keeping import make_order, start_keeper
 from tui.launch.ownership import check_ours
 from tui.launch.ports import promise_port
+from tui.launch.process_words import read_process
 from tui.launch.records import Recorded, find_launch, read_launch
 from tui.paths import Places
 
@@ -85,18 +84,5 @@ def _explain(newest: Recorded, why: str) -> Adoption:
 def _order(recorded: Recorded) -> dict[str, Any]:
     """What the first keeper was told, read from the server itself: its records hold no secrets."""
     server = recorded.state.server
-    argv, environment = _read_process(server) if server is not None else ((), {})
+    argv, environment = read_process(server) if server is not None else ((), {})
     return make_order(argv or recorded.launch.argv, environment, recorded.launch)
-
-
-def _read_process(server: ProcessIdentity) -> tuple[Sequence[str], Mapping[str, str]]:
-    """Its command line and environment; empty when it is gone. The main process keeps both as they were."""
-    try:
-        argv, block = ((PROC / str(server.pid) / name).read_bytes() for name in ("cmdline", "environ"))
-    except OSError:
-        return (), {}
-    if not server.is_alive():
-        return (), {}
-    words = [word.decode(errors="surrogateescape") for word in argv.split(b"\0")[:-1]]
-    pairs = (entry.decode(errors="surrogateescape").partition("=") for entry in block.split(b"\0"))
-    return words, {name: value for name, given, value in pairs if given}

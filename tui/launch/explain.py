@@ -14,7 +14,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -28,7 +30,9 @@ from tui.diagnosis.diagnosis import Diagnosis, Ending
 from tui.errors import SgltuiError, UsageError
 from tui.gpu import GpuReading
 from tui.gpu.open import open_reader
+from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State
+from tui.launch.access import proven_endpoint
 from tui.launch.again import spec_of
 from tui.launch.measured import key_of, store
 from tui.launch.records import Recorded, find_launch, read_launch
@@ -41,10 +45,13 @@ from tui.model.published import published_config
 from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.paths import Places, find_places
+from tui.sglang.http import NoAnswerError, get
+from tui.sglang.server_info import PATH as SERVER_INFO
+from tui.sglang.server_info import parse_server_info
 from tui.sglang.versions import Release, parse_release
 from tui.units import GIB, MIB
 
-DIAGNOSIS_FILE = "diagnosis.json"
+_ANSWER_LIMIT_S = 5.0
 _BLOCK_BYTES = MIB
 _CONTEXT_LINES = 3
 _ENDED = frozenset({State.STOPPED, State.EXITED, State.FAILED, State.LOST})
@@ -248,7 +255,7 @@ def write_diagnosis(directory: Path, places: Places) -> Path:
         SgltuiError: its records or its log can't be read.
         OSError: it can't be written.
     """
-    path, state = directory / DIAGNOSIS_FILE, None
+    path, state = LaunchFiles(directory).diagnosis, None
     # Two of us may be at it, of a server that died as it became ready: the last word is that of its last state.
     while state is not (state := (recorded := read_launch(directory)).current_state()):
         _write_once(recorded, path, places)
@@ -259,8 +266,29 @@ def _write_once(recorded: Recorded, path: Path, places: Places) -> None:
     case = with_gpus(case_of(recorded, hub=places.hub), open_reader(places).read())
     explained = explain(case)
     document = to_json(explained.diagnosis, explained.secrets)
+    document["memory"]["server"] = _ask_for_figures(recorded) or _figures_before(path)
     write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
-    _keep_figures(recorded, explained, places)
+    _keep_figures(recorded, explained, document["memory"], places)
+
+
+def _ask_for_figures(recorded: Recorded) -> dict[str, Any] | None:
+    """What a server that is ready says of its memory itself; once, since it costs it a line in its log."""
+    if recorded.current_state() is not State.READY:
+        return None
+    try:
+        answer = get(proven_endpoint(recorded), SERVER_INFO, _ANSWER_LIMIT_S)
+        return parse_server_info(answer.body) if answer.status == HTTPStatus.OK else None
+    except (NoAnswerError, ValueError):  # an extra: the log has told the most of it
+        return None
+
+
+def _figures_before(path: Path) -> dict[str, Any] | None:
+    """What was written of it while it was ready."""
+    try:
+        told: dict[str, Any] | None = json.loads(path.read_bytes())["memory"]["server"]
+    except (OSError, ValueError, KeyError, TypeError):  # there was no such time
+        return None
+    return told
 
 
 def _places_of(directory: Path, here: Places) -> Places:
@@ -269,13 +297,13 @@ def _places_of(directory: Path, here: Places) -> Places:
     return structs.replace(here, state=directory.parents[2], simulated=Path(simulated) if simulated else None)
 
 
-def _keep_figures(recorded: Recorded, explained: Explained, places: Places) -> None:
+def _keep_figures(recorded: Recorded, explained: Explained, memory: Mapping[str, Any], places: Places) -> None:
     """For the next plan; only what this machine measured with a known release on one kind of GPU."""
     launch, release = recorded.launch, explained.case.release
     names = {gpu.name for gpu in launch.gpus}
     if release is not None and len(names) == 1 and recorded.is_local:
         key = key_of(spec_of(launch), release, names.pop())
-        store(places, key, recorded.address, explained.diagnosis.memory)
+        store(places, key, recorded.address, memory)
 
 
 def main(arguments: list[str]) -> int:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from tui.errors import SgltuiError
+from tui.errors import SgltuiError, UsageError
 from tui.keeper.files import LaunchFiles
 from tui.keeper.members import MARK_VARIABLE
 from tui.keeper.records import LaunchRecords, try_lock
@@ -18,10 +18,12 @@ from tui.keeper.states import State
 from tui.launch.ports import Promise
 from tui.launch.records import LaunchRecord
 from tui.sglang.command import Command
+from tui.sglang.versions import parse_release
 from tui.sglang.words import Words
 
 _PACKAGE_PARENT = Path(__file__).parents[2]
 _LIMIT_S = 20
+_NO_READY_BEFORE = "0.5.12"
 
 
 def hand_over(
@@ -62,7 +64,16 @@ def make_order(argv: Sequence[str], environment: Mapping[str, str], record: Laun
         "cwd": record.cwd,
         "api_key": words.get("--api-key"),
         "tls": words.has("--ssl-certfile"),
+        "has_ready": _may_have_ready(record.sglang_version),
     }
+
+
+def _may_have_ready(version: str | None) -> bool:
+    """0.5.11 has no /ready; asking it all the same would only be one more line in its log."""
+    try:
+        return version is None or parse_release(version).includes(_NO_READY_BEFORE)
+    except UsageError:  # a build that calls itself something else
+        return True
 
 
 def start_keeper(

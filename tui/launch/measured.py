@@ -84,7 +84,7 @@ def store(places: Places, key: Key, launch: str, memory: Mapping[str, Any]) -> b
     Raises:
         OSError: it can't be written.
     """
-    if memory.get("weights_gib") is None:
+    if _weights(memory) is None:
         return False
     path = _path(places, key)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -104,7 +104,7 @@ def recall(places: Places, spec: LaunchSpec, release: Release, cards: Sequence[C
         return None
     if entry.key != key:
         return None
-    weights, draft = entry.memory.get("weights_gib"), entry.memory.get("draft_weights_gib")
+    weights, draft = _weights(entry.memory), entry.memory.get("draft_weights_gib")
     return Recalled(Measured(weights_gib=weights, draft_weights_gib=draft), entry.launch)
 
 
@@ -116,6 +116,13 @@ def fill(given: Measured, recalled: Recalled | None) -> tuple[Measured, str | No
     draft = given.draft_weights_gib if given.draft_weights_gib is not None else known.draft_weights_gib
     note = f"the weights are those that {recalled.launch} measured"
     return Measured(given.available_gib, known.weights_gib, draft), note
+
+
+def _weights(memory: Mapping[str, Any]) -> float | None:
+    """The log's figure; the server's own, which is the same, where that part of the log couldn't be read."""
+    logged: float | None = memory.get("weights_gib")
+    told: float | None = (memory.get("server") or {}).get("weights_gib")
+    return told if logged is None else logged
 
 
 def _path(places: Places, key: Key) -> Path:

@@ -13,7 +13,7 @@ import msgspec
 from tui.errors import SgltuiError
 from tui.gpu import GpuReading
 from tui.keeper.identity import boot_id
-from tui.launch.explain import DIAGNOSIS_FILE, case_of, explain
+from tui.launch.explain import case_of, explain
 from tui.launch.records import LaunchRecord, Recorded, ReferenceRecord
 from tui.paths import Places
 from tui.presets import Engine, Evidence, LaunchDefaults, Preset, find_preset
@@ -24,7 +24,6 @@ from tui.sglang.references import HIDDEN, REFERENCE_KINDS, FlagValue, Reference
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB
 
-SMOKE_FILE = "smoke.json"
 _MAX_BYTES = 1 << 20
 
 
@@ -175,7 +174,7 @@ def _evidence(recorded: Recorded, preset: Preset, reading: GpuReading) -> Eviden
 
 def _memory(recorded: Recorded) -> Mapping[str, Any]:
     """The figures of its log: from the diagnosis that was written when it became ready, else read now."""
-    told = _read_json(recorded.files.directory / DIAGNOSIS_FILE).get("memory")
+    told = _read_json(recorded.files.diagnosis).get("memory")
     if isinstance(told, dict) and told.get("weights_gib") is not None:
         return told
     try:
@@ -198,7 +197,7 @@ def _seconds_to_ready(recorded: Recorded) -> float | None:
 
 
 def _smoke(recorded: Recorded) -> Smoke | None:
-    path = recorded.files.directory / SMOKE_FILE
+    path = recorded.files.smoke
     try:
         return msgspec.json.decode(path.read_bytes(), type=Smoke)
     except (FileNotFoundError, msgspec.DecodeError):  # none was made, or by a newer version of ours

@@ -238,6 +238,7 @@ class PrefillBatch:
         running, queued: requests.
         token_usage: share of the KV pool in use, 0 to 1 (the full-attention pool where there are several).
         tokens_per_s: input throughput; None in 0.5.6.
+        slot_usage: share of the state slots that running requests hold, 0 to 1; None for models without such a state.
     """
 
     new_seqs: int
@@ -247,6 +248,7 @@ class PrefillBatch:
     queued: int | None
     token_usage: float | None
     tokens_per_s: float | None
+    slot_usage: float | None = None
 
     @property
     def is_health_probe(self) -> bool:
@@ -264,6 +266,7 @@ class DecodeBatch:
         token_usage: share of that pool, 0 to 1.
         tokens_per_s: generation throughput.
         accept_length: mean accepted draft tokens a step; None without speculative decoding.
+        slot_usage: as in PrefillBatch.
     """
 
     running: int
@@ -272,6 +275,7 @@ class DecodeBatch:
     token_usage: float | None
     tokens_per_s: float | None
     accept_length: float | None
+    slot_usage: float | None = None
 
 
 # --- the end

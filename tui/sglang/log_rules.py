@@ -84,6 +84,7 @@ _QUEUED = _compiled(rf", #queue-req: ({_INT})")
 _TOKENS = _compiled(rf", #(?:full )?token: ({_INT})")
 _TOKEN_USAGE = _compiled(rf", (?:full )?token usage: ({_NUM})")
 _THROUGHPUT = _compiled(rf"(?:input|gen) throughput \(token/s\): ({_NUM})")
+_SLOT_USAGE = _compiled(rf", mamba usage: ({_NUM})")
 _ACCEPT_LENGTH = _compiled(rf", accept len: ({_NUM})")
 
 
@@ -183,6 +184,7 @@ def _prefill_batch(match: Match) -> Event:
         queued=_whole(_QUEUED, match),
         token_usage=_number(_TOKEN_USAGE, match),
         tokens_per_s=_number(_THROUGHPUT, match),
+        slot_usage=_number(_SLOT_USAGE, match),
     )
 
 
@@ -194,6 +196,7 @@ def _decode_batch(match: Match) -> Event:
         token_usage=_number(_TOKEN_USAGE, match),
         tokens_per_s=_number(_THROUGHPUT, match),
         accept_length=_number(_ACCEPT_LENGTH, match),
+        slot_usage=_number(_SLOT_USAGE, match),
     )
 
 

@@ -29,6 +29,7 @@ class Request:
     cached_tokens: int
     wanted_tokens: int
     arrived: float = field(default_factory=time.monotonic)
+    has_begun: bool = False
     updates: queue.SimpleQueue[tuple[int, bool]] = field(default_factory=queue.SimpleQueue)
 
 
@@ -42,6 +43,9 @@ class Engine:
         self.prompt_tokens = 0
         self.generated_tokens = 0
         self.requests = 0
+        self.cached_tokens = 0
+        self.first_tokens = 0
+        self.first_token_s = 0.0
         self.last_throughput = 0.0
         threading.Thread(target=self._receive, daemon=True).start()
 
@@ -95,16 +99,25 @@ class Engine:
             except queue.Empty:
                 pass
             else:
+                self._note_first(request)
                 yield tokens
             if not done and is_gone():
                 self._send("abort", request)
                 raise DisconnectedError
         self._count(request, tokens)
 
+    def _note_first(self, request: Request) -> None:
+        if not request.has_begun:
+            request.has_begun = True
+            with self._lock:
+                self.first_tokens += 1
+                self.first_token_s += time.monotonic() - request.arrived
+
     def _count(self, request: Request, tokens: int) -> None:
         with self._lock:
             self.requests += 1
             self.prompt_tokens += request.prompt_tokens
+            self.cached_tokens += request.cached_tokens
             self.generated_tokens += tokens
             self.last_throughput = tokens / max(time.monotonic() - request.arrived, 1e-3)
 

@@ -16,6 +16,7 @@ from tui.simulator.startup import Outcome
 
 GIB = 1 << 30
 _RESERVED_INPUT = 6  # max_req_input_len is the context length less this
+_ACCEPT_LENGTH = 2.6  # as its log says
 _LAST_FIELDS = ("version", "frontend")
 _PHASES = ("prefill", "decode", "target_verify", "draft_prefill", "draft_decode", "draft_extend")
 
@@ -91,7 +92,7 @@ class Facts:
         load = {
             "dp_rank": None,
             "num_reqs": len(self.engine.running),
-            "num_waiting_reqs": 0,
+            "num_waiting_reqs": self._queued,
             "num_tokens": self.engine.used_tokens,
             "num_pending_tokens": 0,
             "ts_tic": time.monotonic(),
@@ -117,17 +118,18 @@ class Facts:
         return self._fill("loads", body)
 
     def _aggregate(self, loads: Sequence[dict[str, Any]]) -> dict[str, float]:
-        requests = sum(load["num_running_reqs"] for load in loads)
+        running, waiting = (sum(load[name] for load in loads) for name in ("num_running_reqs", "num_waiting_reqs"))
         tokens = sum(load["num_used_tokens"] for load in loads)
         ours = {
-            "total_running_reqs": requests,
-            "total_reqs": requests,
+            "total_running_reqs": running,
+            "total_waiting_reqs": waiting,
+            "total_reqs": running + waiting,
             "total_used_tokens": tokens,
             "total_tokens": tokens,
             "avg_token_usage": loads[0]["token_usage"],
             "avg_throughput": loads[0]["gen_throughput"],
         }
-        return {"total_waiting_reqs": 0, "avg_utilization": 0.0, **ours}
+        return {"avg_utilization": 0.0, **ours}
 
     def metrics(self) -> str:
         """GET /metrics: the gauges of the recording, with the values that are known here, else 0."""
@@ -145,6 +147,14 @@ class Facts:
         }
         for short, value in totals.items():
             lines += [f"# TYPE sglang:{short} counter", f"sglang:{short}{{{labels}}} {float(value)}"]
+        cached = f'sglang:cached_tokens_total{{cache_source="device",{labels}}}'
+        lines += ["# TYPE sglang:cached_tokens_total counter", f"{cached} {float(self.engine.cached_tokens)}"]
+        first, seconds = "sglang:time_to_first_token_seconds", self.engine.first_token_s
+        lines += [
+            f"# TYPE {first} histogram",
+            f'{first}_bucket{{{labels},le="+Inf"}} {float(self.engine.first_tokens)}',
+        ]
+        lines += [f"{first}_sum{{{labels}}} {seconds}", f"{first}_count{{{labels}}} {float(self.engine.first_tokens)}"]
         return "\n".join(lines) + "\n"
 
     def _fill(self, part: str, ours: dict[str, Any]) -> dict[str, Any]:
@@ -189,19 +199,33 @@ class Facts:
             "graph": {phase: round(graphs.get(phase, 0) / GIB, digits) for phase in _PHASES},
         }
 
+    @property
+    def _running(self) -> int:
+        return min(len(self.engine.running), self.outcome.pools.max_running_requests)
+
+    @property
+    def _queued(self) -> int:
+        return len(self.engine.running) - self._running
+
+    @property
+    def _slot_usage(self) -> float:
+        state = self.outcome.pools.state
+        return 0.0 if state is None else self._running * state.slots_per_request / state.slots
+
     def _load(self) -> dict[str, Any]:
         used, tokens = self.engine.used_tokens, self.outcome.pools.tokens
         usage = self._memory_usage()
         return {
             "timestamp": time.time(),
-            "num_running_reqs": len(self.engine.running),
+            "num_running_reqs": self._running,
+            "num_waiting_reqs": self._queued,
             "num_total_reqs": len(self.engine.running),
             "num_used_tokens": used,
             "num_total_tokens": used,
             "max_total_num_tokens": tokens,
             "max_running_requests": self.outcome.pools.max_running_requests,
             "token_usage": round(used / tokens, 4),
-            "gen_throughput": self.engine.last_throughput,
+            "gen_throughput": self.engine.last_throughput * self._running if self.setup.args["enable_metrics"] else 0.0,
             "memory": {
                 "weight_gb": usage["weight"],
                 "kv_cache_gb": usage["kvcache"],
@@ -212,8 +236,13 @@ class Facts:
 
     def _gauges(self) -> dict[str, float]:
         used, tokens = self.engine.used_tokens, self.outcome.pools.tokens
+        state = self.outcome.pools.state
         return {
-            "num_running_reqs": len(self.engine.running),
+            "num_running_reqs": self._running,
+            "num_queue_reqs": self._queued,
+            "mamba_usage": self._slot_usage,
+            "mamba_available_tokens": state.slots * (1 - self._slot_usage) if state is not None else 0,
+            "spec_accept_length": _ACCEPT_LENGTH * bool(self._running and self.setup.args.get("speculative_algorithm")),
             "num_used_tokens": used,
             "kv_used_tokens": used,
             "kv_available_tokens": tokens - used,
@@ -223,7 +252,7 @@ class Facts:
             "num_pages": tokens,
             "page_size": 1,
             "context_len": self.context_length,
-            "gen_throughput": self.engine.last_throughput if self.engine.running else 0.0,
+            "gen_throughput": self.engine.last_throughput * self._running,  # that of one request
             "startup_available_gpu_memory_gb": self.outcome.available_bytes / GIB,
             "weight_memory_usage_gb": self.outcome.weights_bytes / GIB,
             "kv_cache_memory_usage_gb": self.outcome.pools.kv_bytes / GIB,

@@ -89,6 +89,7 @@ class ChatReply(Reply):
         words = " ".join(str(message.get("content", "")) for message in request["messages"])
         wanted = request.get("max_completion_tokens") or request.get("max_tokens") or _DEFAULT_TOKENS
         self.prompt_tokens = count_tokens(words) + 8  # the chat template's own
+        self._tells_usage = bool((request.get("stream_options") or {}).get("include_usage"))
         self.wanted_tokens = max(int(wanted), 1)
 
     def body(self, steps: Iterator[int]) -> dict[str, Any]:
@@ -107,15 +108,8 @@ class ChatReply(Reply):
             "finish_reason": "length",
             "matched_stop": None,
         }
-        usage = {
-            "prompt_tokens": self.prompt_tokens,
-            "total_tokens": self.prompt_tokens + tokens,
-            "completion_tokens": tokens,
-            "prompt_tokens_details": None,
-            "reasoning_tokens": 0,
-        }
         head = self._head("chat.completion")
-        return {**head, "choices": [choice], "usage": usage, "metadata": {"weight_version": "default"}}
+        return {**head, "choices": [choice], "usage": self._usage(tokens), "metadata": {"weight_version": "default"}}
 
     def stream(self, steps: Iterator[int]) -> Iterator[dict[str, Any]]:
         """The role first, then pieces of text, then the reason why it ends."""
@@ -126,6 +120,17 @@ class ChatReply(Reply):
                 yield self._chunk({"content": make_text(sent, tokens)})
             sent = tokens
         yield self._chunk({}, "length")
+        if self._tells_usage:
+            yield {**self._head("chat.completion.chunk"), "choices": [], "usage": self._usage(sent)}
+
+    def _usage(self, tokens: int) -> dict[str, Any]:
+        return {
+            "prompt_tokens": self.prompt_tokens,
+            "total_tokens": self.prompt_tokens + tokens,
+            "completion_tokens": tokens,
+            "prompt_tokens_details": None,
+            "reasoning_tokens": 0,
+        }
 
     def _chunk(self, delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason, "matched_stop": None}

@@ -73,7 +73,7 @@ def _start_and_serve(context: Context, rank: Rank, requests: Connection | None, 
             time.sleep(3600)
     if context.switches.orphan:
         leave_orphan(device)
-    Batch(context, requests, device, outcome.pools.tokens).serve()
+    Batch(context, requests, device, outcome.pools).serve()
 
 
 def _describe(setup: Setup, error: Exception) -> str:

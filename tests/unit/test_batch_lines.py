@@ -1,0 +1,109 @@
+"""The last minute of a log, by lines that real servers wrote and by those that their sources would write."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tui.metrics.batch_lines import read_batches
+from tui.metrics.live import Figures
+
+REAL = Path(__file__).parents[1] / "fixtures" / "real"
+START = datetime(2026, 11, 30, 1, 0, 0)  # noqa: DTZ001 - logs hold local times
+
+
+def stamp(seconds: float, ranks: str = "") -> str:
+    return f"[{START + timedelta(seconds=seconds):%Y-%m-%d %H:%M:%S}{ranks}] "
+
+
+def write(path: Path, *lines: str) -> Path:
+    log = path / "server.log"
+    log.write_text("".join(f"{line}\n" for line in lines))
+    return log
+
+
+def read(log: Path, later_s: float = 0.0) -> Figures:
+    return read_batches(log, log.stat().st_mtime + later_s).figures
+
+
+HYBRID = (
+    "Decode batch, #running-req: 6, #full token: 900, full token usage: 0.31, mamba num: 30, mamba usage: 0.46, "
+    "accept len: 2.75, accept rate: 0.69, cuda graph: True, gen throughput (token/s): 412.70, #queue-req: 2"
+)
+PREFILL = (
+    "Prefill batch, #new-seq: 2, #new-token: 30, #cached-token: 70, token usage: 0.05, #running-req: 4, #queue-req: 1"
+)
+
+
+def test_a_hybrid_model_with_drafts(tmp_path: Path) -> None:
+    expected = Figures(running=6, queued=2, tokens_per_s=412.7, kv_usage=0.31, slot_usage=0.46, accept_length=2.75)
+    assert read(write(tmp_path, stamp(0) + HYBRID)) == expected
+
+
+def test_a_prefill_says_who_was_running_before_it(tmp_path: Path) -> None:
+    figures = read(write(tmp_path, stamp(0) + HYBRID, stamp(2) + PREFILL))
+    assert (figures.running, figures.queued, figures.tokens_per_s, figures.cache_hit_rate) == (6, 1, 412.7, 0.7)
+
+
+def test_replicas_add_up_and_pipeline_stages_dont(tmp_path: Path) -> None:
+    lines = [
+        f"{stamp(0, f' DP{dp} PP{pp}')}Decode batch, #running-req: {running}, #token: 10, token usage: 0.{running}0, "
+        f"gen throughput (token/s): 10.00, #queue-req: {dp}"
+        for dp, running in ((0, 3), (1, 5))
+        for pp in (0, 1)
+    ]
+    figures = read(write(tmp_path, *lines))
+    assert (figures.running, figures.queued, figures.tokens_per_s, figures.kv_usage) == (8, 1, 20.0, 0.5)
+
+
+def test_what_is_older_than_a_minute_isnt_told(tmp_path: Path) -> None:
+    log = write(tmp_path, stamp(0) + HYBRID)
+    assert read(log, 59).running == 6
+    assert read(log, 61) == Figures()
+    later = write(tmp_path, stamp(0) + HYBRID, stamp(100) + 'INFO:     1.2.3.4:5 - "GET /model_info HTTP/1.1" 200 OK')
+    assert read(later) == Figures()
+    assert read_batches(later, later.stat().st_mtime).last_batch_s == 100
+
+
+def test_retractions_of_the_last_minute(tmp_path: Path) -> None:
+    words = (
+        "KV cache pool is full. Retract requests. #retracted_reqs: {}, #new_tokens_gained: 2048, #new_token_ratio: 0.7"
+    )
+    log = write(tmp_path, *(stamp(at) + words.format(count) for at, count in ((0, 4), (70, 1), (100, 2))))
+    assert read_batches(log, log.stat().st_mtime).retractions == 3
+
+
+def test_a_prompt_that_quotes_a_log_isnt_believed(tmp_path: Path) -> None:
+    assert read(write(tmp_path, stamp(0) + "INFO:     hello", f"Receive: text='{HYBRID}'", HYBRID)) == Figures()
+
+
+def test_a_line_that_is_being_written_waits_for_its_end(tmp_path: Path) -> None:
+    log = write(tmp_path, stamp(0) + HYBRID)
+    with log.open("a") as file:
+        file.write(stamp(1) + "Decode batch, #running-req: 9")
+    assert read(log).running == 6
+
+
+def test_only_the_end_of_a_long_log_is_read(tmp_path: Path) -> None:
+    filler = [stamp(0) + "INFO:     x" * 100] * 2000
+    log = write(tmp_path, stamp(0) + HYBRID, *filler, stamp(0) + HYBRID.replace("#running-req: 6", "#running-req: 7"))
+    assert read(log).running == 7
+
+
+@pytest.mark.parametrize("release", ["0.5.6.post2", "0.5.11", "0.5.23"])
+def test_what_real_servers_logged(release: str, tmp_path: Path) -> None:
+    lines = (REAL / release / "term.log").read_text(errors="replace").splitlines()
+    last = max(at for at, line in enumerate(lines) if "] Decode batch" in line)
+    figures = read(write(tmp_path, *lines[: last + 1]))
+    assert figures.running == 1
+    assert figures.queued == 0
+    assert figures.kv_usage is not None
+    assert figures.tokens_per_s
+    assert f"gen throughput (token/s): {figures.tokens_per_s:.2f}" in lines[last]
+
+
+def test_no_log_says_nothing(tmp_path: Path) -> None:
+    assert read_batches(tmp_path / "server.log", 0).figures == Figures()
+    assert read(write(tmp_path)) == Figures()

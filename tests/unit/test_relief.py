@@ -1,0 +1,65 @@
+"""What would give a running server more of what it lacks, on the story's card."""
+
+from __future__ import annotations
+
+from tests.support.planning import EAGLE, STORY, make_plan_request
+from tui.budget.changes import apply_change
+from tui.budget.plan import plan
+from tui.budget.relief import more_kv, more_requests, more_slots
+from tui.budget.types import FlagChange, MemoryBudget, PlanRequest, Verdict
+from tui.budget.words import count
+
+EXTRA = ("--mamba-scheduler-strategy", "extra_buffer")
+
+
+def story(requests: int = 8) -> PlanRequest:
+    words = ["--mem-fraction-static", "0.8", "--max-running-requests", str(requests), *EAGLE, *EXTRA]
+    return make_plan_request("qwen3.6-27b", words, "0.5.11", given=STORY)
+
+
+def tokens(budget: MemoryBudget) -> int:
+    assert budget.kv is not None
+    assert budget.kv.tokens is not None
+    return budget.kv.tokens
+
+
+def planned(request: PlanRequest, change: FlagChange) -> MemoryBudget:
+    return plan(apply_change(request, change))
+
+
+def test_what_is_offered_fits_and_brings_more() -> None:
+    request = story()
+    now = plan(request)
+    assert now.max_running_requests == 8
+    for change in more_requests(request):
+        then = planned(request, change)
+        assert then.verdict is Verdict.FITS
+        assert (then.max_running_requests or 0) > 8
+    for change in more_kv(request):
+        assert planned(request, change).verdict is Verdict.FITS
+        assert tokens(planned(request, change)) > tokens(now)
+
+
+def test_more_requests_than_can_run_arent_offered() -> None:
+    [change] = more_requests(story())
+    asked = int(change.set["max-running-requests"])
+    assert planned(story(), change).max_running_requests == asked
+
+
+def test_the_price_is_the_difference_of_both_plans() -> None:
+    request = story()
+    [change] = more_requests(request)
+    fewer = tokens(plan(request)) - tokens(planned(request, change))
+    assert change.costs == f"{count(fewer)} of {count(tokens(plan(request)))} tokens of KV cache"
+
+
+def test_a_model_without_states_has_no_slots_to_add() -> None:
+    words = ["--mem-fraction-static", "0.8"]
+    assert more_slots(make_plan_request("llama-3.1-8b", words, "0.5.11")) == ()
+
+
+def test_more_slots_cost_precision_or_cache() -> None:
+    changes = more_slots(story())
+    assert changes
+    for change in changes:
+        assert (planned(story(), change).max_running_requests or 0) > 8

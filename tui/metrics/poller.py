@@ -1,0 +1,81 @@
+"""Asks all servers at once, in the background, as long as somebody looks; and remembers their last hour."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+from tui.launch.records import Recorded
+from tui.metrics.live import LiveMetrics
+from tui.metrics.poll import ServerPoll
+from tui.metrics.target import find_target
+
+PERIOD_S = 2.0
+"""Each request is a line in the server's log."""
+_LONGEST_PERIOD_S = 30.0  # of a server that doesn't answer: its refusals are lines, too
+HISTORY_LENGTH = int(3600 / PERIOD_S)
+
+
+class Poller:
+    """The figures of the servers that are looked at. For one looking thread; those that ask are its own."""
+
+    def __init__(self) -> None:
+        self._watched: dict[str, _Watched] = {}
+
+    def look(self, servers: Iterable[Recorded], wait_s: float = 0.0) -> None:
+        """Ask those whose time has come, forget the others, and wait that long at most for the answers."""
+        seen = {recorded.address: recorded for recorded in servers}
+        self._watched = {address: watched for address, watched in self._watched.items() if address in seen}
+        for address, recorded in seen.items():
+            self._watched.setdefault(address, _Watched()).ask_if_due(recorded)
+        deadline = time.monotonic() + wait_s
+        for watched in self._watched.values():
+            watched.wait(max(deadline - time.monotonic(), 0.0))
+
+    def newest(self, address: str) -> LiveMetrics | None:
+        """The newest figures of `NAME/LAUNCH`; None before the first answer."""
+        history = self.history(address)
+        return history[-1] if history else None
+
+    def history(self, address: str) -> tuple[LiveMetrics, ...]:
+        """Its figures of the last hour, oldest first, as far as somebody looked."""
+        watched = self._watched.get(address)
+        return () if watched is None else tuple(watched.history)
+
+
+class _Watched:
+    """One server. `history` is appended to by the asking thread alone, of which there is one at most."""
+
+    def __init__(self) -> None:
+        self.history: deque[LiveMetrics] = deque(maxlen=HISTORY_LENGTH)
+        self._poll: ServerPoll | None = None
+        self._thread: threading.Thread | None = None
+        self._asked_at = -_LONGEST_PERIOD_S
+        self._period_s = PERIOD_S
+
+    def ask_if_due(self, recorded: Recorded) -> None:
+        is_asking = self._thread is not None and self._thread.is_alive()
+        if is_asking or time.monotonic() - self._asked_at < self._period_s:
+            return
+        self._asked_at = time.monotonic()
+        # A daemon, and not an executor's: those are waited for at the end, however long a server takes.
+        self._thread = threading.Thread(target=self._ask, args=(recorded,), name="metrics", daemon=True)
+        self._thread.start()
+
+    def wait(self, limit_s: float) -> None:
+        if self._thread is not None:
+            self._thread.join(limit_s)
+
+    def _ask(self, recorded: Recorded) -> None:
+        try:
+            if self._poll is None:
+                self._poll = ServerPoll(find_target(recorded))
+            told, is_refused = self._poll.ask(recorded.living_members()), self._poll.was_refused
+        except Exception as error:  # noqa: BLE001 - a thread's end isn't seen by anybody, and would draw over the UI
+            told = LiveMetrics(at=datetime.now(UTC), source=None, trouble=f"can't be asked: {error!r}")
+            is_refused = True
+        self._period_s = min(2 * self._period_s, _LONGEST_PERIOD_S) if is_refused else PERIOD_S
+        self.history.append(told)
