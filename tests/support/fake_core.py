@@ -17,6 +17,7 @@ from tui.errors import SgltuiError
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
+from tui.metrics.smoke import Smoke
 from tui.observe import Instance, Snapshot
 from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
 from tui.sglang.flags import load_inventory
@@ -263,6 +264,12 @@ class FakeCore:
         self.relaunches.append(about)
         self._wait()
         return f"{about.name}/20261129T200000Z-0008"
+
+    def smoke(self, address: str) -> Smoke:
+        """A quick answer; a refusal if told to."""
+        del address
+        self._wait()
+        return Smoke("2026-11-30T00:00:00+00:00", ok=True, time_to_first_token_s=0.21, tokens_per_s=41.0)
 
     def stop(self, name: str, *, kill: bool) -> StopOutcome:
         """Remember the request; refuse it if told to."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tui.diagnosis.progress import Progress, Stage
 from tui.errors import SgltuiError
 from tui.gpu import GpuProblem, GpuReading
 from tui.keeper.states import State
+from tui.metrics.live import LiveMetrics, Source
 from tui.observe import BrokenRecord, Snapshot
 
 HOSTILE = "[/x] [bold]b[/] \x1b]0;pwned\x07\x9b31m\r\n \u202e漢字 \udc80"
@@ -383,3 +385,31 @@ async def test_themes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: 
         app.theme = "gruvbox"  # a theme that knows nothing of our colours
         await pilot.pause()
         assert "FAILED" in screen_text(app)
+
+
+async def test_what_a_server_does_now_stands_in_its_row(tmp_path: Path) -> None:
+    core = FakeCore(story(tmp_path))
+    at = datetime(2026, 11, 29, 17, 12, tzinfo=UTC)
+    live = LiveMetrics(
+        at=at, source=Source.METRICS, running=6, queued=0, tokens_per_s=412.4, kv_usage=0.314, slot_usage=0.75
+    )
+    first, *others = story(tmp_path).instances
+    core.now = replace(story(tmp_path), instances=(replace(first, live=live), *others))
+    async with running(core) as (app, pilot):
+        await until_shown(pilot, app, "run/queue")
+        text = screen_text(app)
+        assert re.search(r"qwen36-mtp +● ready .* 6 / 0 +412 +31 % +75 %", text)
+        assert re.search(r"llama8b .* 41 s +- +- +- +- +weights", text)
+    async with running(core, size=NARROW) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        assert "tok/s" not in screen_text(app)
+        assert max(len(line) for line in screen_lines(app)) <= NARROW[0]
+
+
+async def test_t_tests_a_ready_server(tmp_path: Path) -> None:
+    async with running(FakeCore(story(tmp_path))) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        await pilot.press("t")
+        await until_shown(pilot, app, "llama8b isn't ready: it is loading")
+        await pilot.press("j", "t")
+        await until_shown(pilot, app, "qwen36-mtp answers, first token after 0.21 s, 41 tokens/s")

@@ -14,6 +14,7 @@ from tui.app.notices import (
     Trouble,
     is_under_way,
     problem,
+    smoke_notice,
     stop_notice,
     trouble_of,
     without,
@@ -90,6 +91,21 @@ async def relaunch(desk: Desk, core: Core, about: Adjusted, dialogue: RelaunchDi
 def _refuse(dialogue: RelaunchDialogue | None, trouble: Trouble) -> None:
     if dialogue is not None:
         dialogue.refuse(trouble)
+
+
+async def smoke(desk: Desk, core: Core, instance: Instance) -> None:
+    """Send one small request; how it was answered is told, and kept beside the launch."""
+    name = instance.name
+    about = f"a test of {name}"
+    if is_under_way(desk.notices, about):
+        return
+    desk.tell(Notice(about, Kind.WORKING, f"testing {name}"))
+    try:
+        result = await in_thread(partial(core.smoke, f"{name}/{instance.launch}"))
+    except Exception as error:  # noqa: BLE001 whatever fails is told
+        desk.tell(problem(about, trouble_of(error)))
+        return
+    desk.tell(smoke_notice(name, about, result))
 
 
 async def stop(desk: Desk, core: Core, instance: Instance, *, kill: bool) -> None:

@@ -34,6 +34,7 @@ from tui.app.messages import (
     SnapshotFailed,
     SnapshotTaken,
     StopAsked,
+    TestWanted,
 )
 from tui.app.notices import Notice, Trouble, add_notice, is_passing, note, problem, trouble_of, unfinished
 from tui.app.planner import Planner
@@ -163,6 +164,11 @@ class SgltuiApp(App[None]):
     def on_relaunch_wanted(self, message: RelaunchWanted) -> None:
         """Ask whether it is meant, if something runs; else do it."""
         self._ask(partial(self._relaunch_dialogue, message.about, message.dialogue))
+
+    def on_test_wanted(self, message: TestWanted) -> None:
+        """Send it one small request."""
+        name = message.instance.name
+        self._start("test", name, partial(actions.smoke, self, self._core, message.instance))
 
     def on_back_asked(self, message: BackAsked) -> None:
         """Look for what worked, and ask whether that is meant."""

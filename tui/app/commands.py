@@ -61,6 +61,24 @@ class GoBack(Command):
         return _not_ours_to_relaunch(situation)
 
 
+class Test(Command):
+    """Send a ready server one small request, and tell how fast it answers."""
+
+    keys = ("t",)
+    label = "test"
+    action = "test"
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Only a ready server of this machine answers."""
+        selected = situation.selected
+        if selected is None:
+            return _nobody(situation)
+        if not selected.local:
+            return f"{selected.name} runs on {selected.host}; test it there"
+        return None if selected.state is State.READY else f"{selected.name} isn't ready: it is {selected.state}"
+
+
 class Stop(Command):
     """Stop the selected server; asks first."""
 
@@ -272,6 +290,7 @@ COMMANDS: tuple[type[Command], ...] = (
     Relaunch,
     Adjust,
     GoBack,
+    Test,
     Stop,
     Kill,
     ShowLog,

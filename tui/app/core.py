@@ -10,6 +10,7 @@ from typing import Protocol
 from tui.budget.types import MemoryBudget
 from tui.gpu import GpuReading
 from tui.keeper.states import State
+from tui.metrics.smoke import Smoke
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
 from tui.sglang.edit import DiffLine, FlagEdit
@@ -190,6 +191,14 @@ class Core(Protocol):
 
         Raises:
             SgltuiError: refused, and nothing was stopped; or the old one couldn't be stopped, or the new one started.
+        """
+        ...
+
+    def smoke(self, address: str) -> Smoke:
+        """Send a server one small request; the result is kept beside its launch. May take minutes.
+
+        Raises:
+            SgltuiError: it isn't to be asked, or the result can't be kept.
         """
         ...
 

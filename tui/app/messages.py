@@ -98,6 +98,13 @@ class RelaunchWanted(Message):
 
 
 @dataclass
+class TestWanted(Message):
+    """A person wants to see it answer."""
+
+    instance: Instance
+
+
+@dataclass
 class BackAsked(Message):
     """A person wants what worked before."""
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 from tui.app.core import StopOutcome
 from tui.errors import SgltuiError
+from tui.metrics.smoke import Smoke
 from tui.units import format_duration, format_gib
 
 _SHOWN = 3
@@ -101,6 +102,16 @@ def stop_notice(outcome: StopOutcome, *, kill: bool) -> Notice:
         f"{outcome.name} {verb} after {_seconds(outcome.seconds)}; {_memory_words(outcome)}",
         "" if clean else f"nvidia-smi and `sgltui ps` show who holds on; `sgltui stop {outcome.name} --kill`",
     )
+
+
+def smoke_notice(name: str, about: str, result: Smoke) -> Notice:
+    """How a server answered one small request."""
+    if not result.ok:
+        return Notice(about, Kind.PROBLEM, f"{name} didn't answer: {result.error}", "its log may say why")
+    first = "" if result.time_to_first_token_s is None else f", first token after {result.time_to_first_token_s:.2f} s"
+    speed = "" if result.tokens_per_s is None else f", {result.tokens_per_s:.0f} tokens/s"
+    count = "" if result.completion_tokens is None else f" with {result.completion_tokens} tokens"
+    return Notice(about, Kind.DONE, f"{name} answers{count}{first}{speed}")
 
 
 def _seconds(seconds: float) -> str:

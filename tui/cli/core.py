@@ -9,7 +9,7 @@ from threading import Event
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import FlagChange, MemoryBudget
 from tui.cli.context import Context
-from tui.errors import RefusedError
+from tui.errors import RefusedError, SgltuiError
 from tui.gpu import GpuReading
 from tui.keeper.stop import StopRequest
 from tui.launch.again import edit_spec, last_that_worked, typed_words, words_of
@@ -24,6 +24,7 @@ from tui.launch.stop import stop_launch
 from tui.metrics.limits import Bound, Limit, find_limit, recent
 from tui.metrics.live import LiveMetrics
 from tui.metrics.relief import find_relief
+from tui.metrics.smoke import Smoke, keep, smoke
 from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
 from tui.presets.watch import watch_presets
@@ -59,13 +60,13 @@ class LocalCore:
             self._attendant.attend(f"{one.name}/{one.launch}" for one in snapshot.instances if one.is_unattended)
         return snapshot
 
-    def history(self, address: str) -> tuple[LiveMetrics, ...]:
+    def live_history(self, address: str) -> tuple[LiveMetrics, ...]:
         """What a server did in the last hour, as far as somebody looked."""
         return self._observer.history(address)
 
     def limit(self, address: str) -> Limit:
         """What limits a server now, by its last minute."""
-        return find_limit(recent(self.history(address)))
+        return find_limit(recent(self.live_history(address)))
 
     def relief(self, address: str, bound: Bound, gpus: GpuReading) -> tuple[FlagChange, ...]:
         """Changes that would relieve it, with their price; some tenths of a second's work.
@@ -130,6 +131,18 @@ class LocalCore:
         context = self._context
         # Forced: the form has shown the plan, and the person said yes to it.
         return Launcher(context.places, context.settings, context.reader).launch(self._spec(request), force=True)
+
+    def smoke(self, address: str) -> Smoke:
+        """Send a server one small request; the result is kept beside its launch."""
+        from tui.metrics.ready import find_ready  # noqa: PLC0415 - only who asks for it pays for it
+
+        recorded = find_launch(self._context.places, address)
+        result = smoke(find_ready(recorded).endpoint)
+        try:
+            keep(recorded.files, result)
+        except OSError as error:
+            raise SgltuiError(f"{recorded.files.smoke} can't be written: {error.strerror}") from error
+        return result
 
     def stop(self, name: str, *, kill: bool) -> StopOutcome:
         """Stop a server and wait until it is gone and its memory is back."""

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import ipaddress
-import socket
 import sys
 from dataclasses import asdict
 
@@ -13,18 +11,17 @@ from msgspec import structs
 from tui.cli.context import Context, open_context, print_json
 from tui.cli.say import say
 from tui.cli.test_words import describe_load, load_as_json
-from tui.errors import ExitCode, RefusedError, SgltuiError, UsageError
+from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.gpu import GpuReader
-from tui.keeper.readiness import owns_port, reachable
-from tui.keeper.states import State
 from tui.launch.records import Recorded, find_launch
 from tui.metrics import load
 from tui.metrics.limits import find_limit
 from tui.metrics.live import LiveMetrics
 from tui.metrics.poll import ServerPoll
+from tui.metrics.ready import find_ready
 from tui.metrics.relief import find_relief
 from tui.metrics.smoke import Smoke, keep, smoke
-from tui.metrics.target import Target, find_target
+from tui.metrics.target import Target
 
 _CONCURRENCY = 8
 
@@ -35,41 +32,11 @@ def test(options: argparse.Namespace) -> ExitCode:
     if options.requests is None and options.concurrency is not None:
         raise UsageError("--concurrency goes with --requests", f"`sgltui test {options.name} --requests 32`")
     recorded = find_launch(context.places, options.name)
-    target = _find_ready(recorded, remote_ok=options.remote_ok)
+    target = find_ready(recorded, remote_ok=options.remote_ok)
     if options.requests is None:
         return _smoke(recorded, target, as_json=options.json)
     plan = load.Plan(options.requests, min(options.concurrency or _CONCURRENCY, options.requests))
     return _load(context, recorded, target, plan, as_json=options.json)
-
-
-def _find_ready(recorded: Recorded, *, remote_ok: bool) -> Target:
-    """How to ask it.
-
-    Raises:
-        RefusedError: it isn't to be asked: not ready, not here, or its port is somebody else's.
-    """
-    launch, state = recorded.launch, recorded.current_state()
-    if not recorded.is_local:
-        raise RefusedError(f"{recorded.address} runs on {launch.machine.hostname}", "test it there")
-    if state is not State.READY:
-        raise RefusedError(f"{recorded.address} isn't ready: it is {state}", "see `sgltui ps`")
-    if not (remote_ok or _is_loopback(launch.host)):
-        raise RefusedError(
-            f"{launch.name} listens on {launch.host} alone, which isn't this machine's loopback",
-            "give --remote-ok to send requests there all the same",
-        )
-    target = find_target(recorded)
-    if not owns_port(recorded.living_members(), launch.port, launch.host):
-        raise RefusedError(f"port {launch.port} isn't listened on by {recorded.address}", "see `sgltui ps`")
-    return target
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        found = socket.getaddrinfo(reachable(host), None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return False
-    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in found)
 
 
 def _smoke(recorded: Recorded, target: Target, *, as_json: bool) -> ExitCode:

@@ -17,7 +17,7 @@ from textual.widget import Widget
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, again, ask_about_server
 from tui.app.command import Command, Situation
-from tui.app.commands import Adjust, FocusBudget, FocusLog, GoBack, Kill, Relaunch, ShowLog, Stop, all_bindings
+from tui.app.commands import Adjust, FocusBudget, FocusLog, GoBack, Kill, Relaunch, ShowLog, Stop, Test, all_bindings
 from tui.app.glyphs import Glyphs
 from tui.app.holders import assign_letters, lettered_names
 from tui.app.messages import (
@@ -28,6 +28,7 @@ from tui.app.messages import (
     NoticesRead,
     RelaunchWanted,
     StopAsked,
+    TestWanted,
 )
 from tui.app.notices import Notice, Trouble
 from tui.app.palette import CommandPalette
@@ -213,6 +214,10 @@ class Dashboard(Screen[None]):
     def action_adjust(self) -> None:
         """Ask the app for the flag editor."""
         self._ask(Adjust, lambda one: AdjustAsked(again(one)))
+
+    def action_test(self) -> None:
+        """Ask the app for one small request."""
+        self._ask(Test, TestWanted)
 
     def action_go_back(self) -> None:
         """Ask the app for what worked before."""

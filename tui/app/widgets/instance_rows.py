@@ -12,10 +12,11 @@ from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters, letter_style
 from tui.app.words import STATE_STYLES, format_indices, last_word, state_words, without_folders
 from tui.keeper.states import ALIVE, State
+from tui.metrics.live import LiveMetrics
 from tui.observe import BrokenRecord, Instance, Snapshot
 from tui.units import format_duration, format_gib
 
-_WIDE_FROM_CELLS = 100
+_WIDE_FROM_CELLS, _WIDEST_FROM_CELLS = 100, 118
 _NAME_SHARE = 0.4  # of the room that the name shares with the last word
 _NAME_LEAST = 10
 _PADDING = 2  # a cell on either side of each column
@@ -24,13 +25,20 @@ _WENT_WRONG = frozenset({State.FAILED, State.LOST})
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column; the room that is left goes to name and last word."""
+    """One column; the room that is left goes to name and last word.
+
+    Attributes:
+        least: cells.
+        from_cells: of the table, from which on it is shown.
+        is_live: shown only while some server tells what it does.
+    """
 
     key: str
     header: str
     least: int
     right: bool = False
-    wide_only: bool = False
+    from_cells: int = 0
+    is_live: bool = False
 
 
 COLUMNS = (
@@ -38,9 +46,13 @@ COLUMNS = (
     Column("name", "name", _NAME_LEAST),
     Column("state", "state", 15),
     Column("gpu", "GPU", 3),
-    Column("port", "port", 5, right=True, wide_only=True),
+    Column("port", "port", 5, right=True, from_cells=_WIDE_FROM_CELLS),
     Column("gib", "GiB", 6, right=True),
-    Column("up", "up", 6, right=True, wide_only=True),
+    Column("up", "up", 6, right=True, from_cells=_WIDE_FROM_CELLS),
+    Column("requests", "run/queue", 9, right=True, from_cells=_WIDE_FROM_CELLS, is_live=True),
+    Column("speed", "tok/s", 6, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
+    Column("kv", "KV", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
+    Column("slots", "slots", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
     Column("word", "last word", 0),
 )
 _FLEXIBLE = ("name", "word")
@@ -121,13 +133,32 @@ def _instance_row(
         "port": Cell("-" if instance.port is None else str(instance.port), faded),
         "gib": Cell(format_gib(instance.memory_bytes or None), faded),
         "up": Cell(format_duration(instance.uptime_s if instance.state in ALIVE else None), faded),
+        **_live_cells(instance.live if instance.state in ALIVE else None),
         "word": Cell(glyphs.plain(last_word(instance)), faded),
     }
 
 
+def _live_cells(live: LiveMetrics | None) -> dict[str, Cell]:
+    """What it does now; a dash where nobody tells."""
+    if live is None:
+        return {column.key: Cell("-", "$quiet") for column in COLUMNS if column.is_live}
+    queued = "?" if live.queued is None else live.queued
+    return {
+        "requests": Cell("-" if live.running is None else f"{live.running} / {queued}"),
+        "speed": Cell("-" if live.tokens_per_s is None else f"{live.tokens_per_s:.0f}"),
+        "kv": Cell(_share(live.kv_usage)),
+        "slots": Cell(_share(live.slot_usage)),
+    }
+
+
+def _share(share: float | None) -> str:
+    return "-" if share is None else f"{share * 100:.0f} %"
+
+
 def layout(rows: Sequence[Row], width: int) -> dict[str, int]:
     """Which columns are shown, in order, and how wide each is inside its padding, for a table of `width` cells."""
-    columns = [column for column in COLUMNS if width >= _WIDE_FROM_CELLS or not column.wide_only]
+    lives = any(row[column.key].text != "-" for row in rows for column in COLUMNS if column.is_live)
+    columns = [column for column in COLUMNS if width >= column.from_cells and (lives or not column.is_live)]
     widths = {column.key: _needed(column, rows) for column in columns}
     room = width - sum(_PADDING + cells for key, cells in widths.items() if key not in _FLEXIBLE) - 2 * _PADDING
     name = min(widths["name"], max(_NAME_LEAST, int(room * _NAME_SHARE)))
