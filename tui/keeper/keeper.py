@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import select
 import time
-from dataclasses import dataclass
 from typing import Any
 
-from tui.keeper import ending, requests
+from tui.keeper import again, ending, requests
 from tui.keeper.explaining import explain_apart
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
 from tui.keeper.oom import find_counter
+from tui.keeper.order import Order
 from tui.keeper.progress import LOADING, SAYS_READY, LineWatch
 from tui.keeper.readiness import Probe
 from tui.keeper.records import LaunchRecords, utc_now
@@ -32,27 +32,6 @@ _LOADING_SAMPLE_S = 10.0  # memory changes fast then, and many a start ends here
 _SAMPLE_STEP_S = 60.0  # a reading costs some 50 ms of CPU
 _MEMORY_LIMIT_S = 10.0
 _ROTATION_LIMIT_S = 30.0  # killed in the middle it loses nothing either, but leaves bytes in two files
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the launcher hands over through a pipe: it may hold secrets, and is never written down.
-
-    Attributes:
-        argv: the server's command line.
-        environment: its whole environment.
-        cwd: its working directory.
-        api_key: what readiness probes must present, if the server asks for a key.
-        tls: it will speak HTTPS.
-        has_ready: its release may have /ready.
-    """
-
-    argv: list[str]
-    environment: dict[str, str]
-    cwd: str
-    api_key: str | None
-    tls: bool = False
-    has_ready: bool = True
 
 
 class Keeper:
@@ -173,7 +152,11 @@ class Keeper:
             self._sampled_at = now
 
     def _asked(self) -> StopRequest | None:
-        return requests.take(self._records.files.requests)
+        """What is asked. After the end it still means that the server isn't to be launched again."""
+        files = self._records.files
+        if files.exit.exists() and requests.are_waiting(files.requests):
+            again.call_off(files)
+        return requests.take(files.requests)
 
     def _sleep(self, run: Run, seconds: float) -> None:
         """Until something happens: a child exits, or a server that isn't our child."""

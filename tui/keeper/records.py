@@ -24,7 +24,12 @@ _LOCK_STEP_S = 0.05
 
 def utc_now() -> str:
     """Now, as records and the command line write times: ISO 8601, UTC, whole milliseconds."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return format_utc(datetime.now(timezone.utc))
+
+
+def format_utc(moment: datetime) -> str:
+    """A moment in UTC, as records write it."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def lock_within(limit_s: float, path: Path) -> int | None:
