@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -55,6 +56,7 @@ def test_cycles_with_random_kills_leave_nothing(
         bring_to_an_end(keeping, kept)
         assert kept.state in VICTIMS[victim], told
         assert left_of(kept) == [], told
+        assert not has_cgroup(kept), told
         assert kept.exit()["stop"]["survivors"] == [], told
         assert kept.exit()["stop"]["shm_left"] == [], told
         assert sum(read_simulated(machine.directory).used_bytes.values()) == 0, told
@@ -95,6 +97,12 @@ def bring_to_an_end(keeping: Keeping, kept: Kept) -> None:
 def left_of(kept: Kept) -> list[int]:
     assignment = f"{MARK_VARIABLE}={kept.read().launch.mark}"
     return [pid for pid in procfs.all_pids() if procfs.has_environment(pid, assignment) and is_running(pid)]
+
+
+def has_cgroup(kept: Kept) -> bool:
+    """Where the machine lets a keeper make one, it must be gone with the server."""
+    path = json.loads(kept.files.state.read_text()).get("cgroup")
+    return path is not None and Path(path).exists()
 
 
 @pytest.mark.parametrize("keeper", ["lives", "is dead"])

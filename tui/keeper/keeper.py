@@ -7,7 +7,7 @@ import select
 import time
 from typing import Any
 
-from tui.keeper import again, ending, requests
+from tui.keeper import again, cgroup, ending, requests
 from tui.keeper.explaining import explain_apart
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
@@ -93,18 +93,27 @@ class Keeper:
         step("keeper-attends")
         reading = read_within(_MEMORY_LIMIT_S, target.simulated) if target.gpus else None
         counter = find_counter()
-        records.note(gpu_used_at_start=reading.used_bytes if reading else None, oom_counter=counter and vars(counter))
+        place = cgroup.place_for(target.mark)
+        records.note(
+            gpu_used_at_start=reading.used_bytes if reading else None,
+            oom_counter=counter and vars(counter),
+            cgroup=place and str(place),  # before it is made, so that it is removed by whoever has to go on
+        )
         log = create_log(records.files.log)
         spawned = spawn(self._order.argv, self._order.environment, self._order.cwd, log)
         os.close(log)
+        if place is not None and not cgroup.enclose(place, spawned.pid):
+            place = None
         step("keeper-spawned")
         server = _identity_of_child(spawned.pid)
         fields = {"server": server.as_json(), "members": [server.as_json()], "started_at": utc_now()}
-        records.move(State.STARTING, **fields)
+        records.move(State.STARTING, cgroup=place and str(place), **fields)
         step("keeper-recorded")
         failure = self._let_go(spawned)
         if failure is not None:
             os.waitpid(spawned.pid, 0)
+            if place is not None:
+                cgroup.remove(place)
             cause = f"couldn't start {self._order.argv[0]}: {failure}"
             records.end(State.FAILED, cause=cause, unstarted=True, **describe_exit(None))
             return None

@@ -92,6 +92,7 @@ class Stopper:
         had_port = owns_port(members, port)
         self._drain()
         survivors = self._kill_all()
+        run.remove_cgroup()
         release = Release(run.target.gpus, before, run.baseline(), run.members.ever)
         after = self._watch(release, survivors, had_port=had_port)
         released = False if survivors and run.target.gpus else release.check(after)
