@@ -65,8 +65,11 @@ def _at_stop(step: str, fault: str) -> tuple[str, ...]:
     if fault in (MAIN, SCHEDULER, DETOKENIZER):
         if step not in _STOPPING:
             return ()
-        # Before anything of the stop is on record the server may well be found to have ended by itself.
-        return (GOES_ON, FAILED, EXITED) if step in ("asker-asks", "keeper-asked") else (GOES_ON,)
+        if step not in ("asker-asks", "keeper-asked"):
+            return (GOES_ON,)
+        # Before anything of the stop is on record the server is found to have ended by itself; of a child that ends,
+        # its main process may learn too late.
+        return (EXITED,) if fault == MAIN else (GOES_ON, FAILED, EXITED)
     return (GOES_ON,)
 
 

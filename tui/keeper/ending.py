@@ -33,10 +33,11 @@ def stop(run: Run, request: StopRequest, further: Further) -> None:
     run.members.scan()
     run.record_members()  # whoever may have to go on without us finds them all
     found_alive = bool(run.members.alive())
-    if not found_alive and records.state is not State.STOPPING:
-        run.wait_for_status(_STATUS_LIMIT_S)
+    if records.state is not State.STOPPING:
+        if not found_alive:
+            run.wait_for_status(_STATUS_LIMIT_S)
         if run.exit_status is not None:
-            end_by_itself(run, further)  # before anything was done about the request
+            end_by_itself(run, further)  # before anything was done about the request, which must not hide how
             return
     if found_alive and records.state is not State.STOPPING:
         # Whoever may have to go on also needs to know what was asked.

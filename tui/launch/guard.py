@@ -31,7 +31,7 @@ def check_name(places: Places, name: str) -> None:
         return
     if not newest.is_local and not newest.is_over:
         raise RefusedError(
-            f"{name!r} is on record as running on {newest.launch.machine.hostname}, in another pid namespace or host",
+            f"{name!r} is on record as running on {newest.launch.machine.hostname}, in another namespace or host",
             f"stop it there, or, if that is gone, remove {newest.files.directory}; or give another --name",
         )
     if newest.is_in_the_way:

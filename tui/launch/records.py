@@ -31,6 +31,7 @@ class Machine(msgspec.Struct, frozen=True):
     machine_id: str
     boot_id: str
     pid_namespace: str
+    time_namespace: str | None = None  # not in older records
 
     @classmethod
     def this(cls) -> Machine:
@@ -38,10 +39,14 @@ class Machine(msgspec.Struct, frozen=True):
         return cls(**this_machine())
 
     def is_this(self) -> bool:
-        """Recorded here, so that its pids mean something to us; also before the last reboot."""
+        """Recorded here, so that its pids and start times mean something to us; also before the last reboot."""
         here = Machine.this()
-        same_host = (self.machine_id, self.hostname) == (here.machine_id, here.hostname)
-        return same_host and (self.pid_namespace == here.pid_namespace or self.boot_id != here.boot_id)
+        if (self.machine_id, self.hostname) != (here.machine_id, here.hostname):
+            return False
+        if self.boot_id != here.boot_id:
+            return True
+        same_clock = self.time_namespace in (None, here.time_namespace)
+        return same_clock and self.pid_namespace == here.pid_namespace
 
 
 class GivenGpu(msgspec.Struct, frozen=True):
