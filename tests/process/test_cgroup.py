@@ -133,17 +133,20 @@ def test_where_our_own_cgroup_is(
     folder, _, line = mount.format(point=tmp_path / "fs").partition("|")
     Path(folder).mkdir(parents=True)
     (Path(folder) / "cgroup.procs").write_text(f"1\n{os.getpid()}\n")
-    proc = tmp_path / "proc" / "self"
-    proc.mkdir(parents=True)
-    (proc / "cgroup").write_text(f"{own}\n")
-    (proc / "mountinfo").write_text(f"24 1 0:22 / /proc rw - proc proc rw\n36 1 0:30 {line} rw - cgroup2 none rw\n")
-    monkeypatch.setattr(cgroup, "PROC", tmp_path / "proc")
-    assert cgroup.find_own() == (None if below is None else tmp_path / "fs" / below)
+    proc = tmp_path / "proc"
+    for name in ("self", str(os.getpid())):
+        (proc / name).mkdir(parents=True)
+    (proc / str(os.getpid()) / "cgroup").write_text(f"{own}\n")
+    (proc / "self" / "mountinfo").write_text(
+        f"24 1 0:22 / /proc rw - proc proc rw\n36 1 0:30 {line} rw - cgroup2 none rw\n"
+    )
+    monkeypatch.setattr(cgroup, "PROC", proc)
+    assert cgroup.find(os.getpid()) == (None if below is None else tmp_path / "fs" / below)
 
 
 def test_another_users_cgroup_is_not_divided() -> None:
     """CI runs as root, who may do anything."""
-    own = cgroup.find_own()
+    own = cgroup.find(os.getpid())
     if own is None or os.geteuid() != 0:
         pytest.skip("there is no cgroup 2 here, or it can't be asked as another user")
     words = "import os; from pathlib import Path; from tui.keeper import cgroup; os.setuid(65534)"

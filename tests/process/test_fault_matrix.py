@@ -110,7 +110,9 @@ def happening(command_line: CommandLine, fault: str, front: subprocess.Popen[str
             yield
         return
     else:
-        os.kill(victim(kept, at, fault), signal.SIGKILL)
+        pid = victim(kept, at, fault)
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not is_running(pid))
     yield
 
 

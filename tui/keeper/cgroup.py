@@ -17,10 +17,10 @@ _PREFIX = "sgltui-"
 _PROCESSES = "cgroup.procs"
 
 
-def find_own() -> Path | None:
-    """The folder of the cgroup 2 that this process is in; None where there is none, or none that can be seen."""
+def find(pid: int) -> Path | None:
+    """The folder of the cgroup 2 that a process is in; None where there is none, or none that can be seen."""
     try:
-        lines = (PROC / "self/cgroup").read_text().splitlines()
+        lines = (PROC / str(pid) / "cgroup").read_text().splitlines()
         mounts = (PROC / "self/mountinfo").read_text(errors="replace").splitlines()
     except OSError:
         return None
@@ -28,8 +28,16 @@ def find_own() -> Path | None:
     if path is None:
         return None
     folders = (_below(mount, path) for mount in mounts if " - cgroup2 " in mount)
-    # A namespace may show other paths than the mount: it is ours if we are found in it.
-    return next((folder for folder in folders if folder is not None and os.getpid() in _read(folder)), None)
+    # A namespace may show other paths than the mount: it is the one in which the process is found.
+    return next((folder for folder in folders if folder is not None and pid in _read(folder)), None)
+
+
+def find_enclosure(pid: int) -> tuple[Path, str] | None:
+    """The cgroup that a keeper made for the server that this process belongs to, and the launch's mark."""
+    folder = find(pid)
+    if folder is None or not folder.name.startswith(_PREFIX):
+        return None
+    return folder, folder.name[len(_PREFIX) :]
 
 
 def can_divide(own: Path) -> bool:
@@ -39,7 +47,7 @@ def can_divide(own: Path) -> bool:
 
 def place_for(mark: str) -> Path | None:
     """Where the launch with this mark gets its cgroup, if it can have one; nothing is made yet."""
-    own = find_own()
+    own = find(os.getpid())
     return own / f"{_PREFIX}{mark}" if own is not None and can_divide(own) else None
 
 

@@ -34,6 +34,7 @@ def stop(run: Run, request: StopRequest, further: Further) -> None:
     run.record_members()  # whoever may have to go on without us finds them all
     found_alive = bool(run.members.alive())
     if records.state is not State.STOPPING:
+        run.reap()
         if not found_alive:
             run.wait_for_status(_STATUS_LIMIT_S)
         if run.exit_status is not None:

@@ -162,7 +162,7 @@ def _check_oom_counter() -> Check:
 
 
 def _check_own_cgroup() -> Check:
-    own = cgroup.find_own()
+    own = cgroup.find(os.getpid())
     if own is not None and cgroup.can_divide(own):
         return Check("cgroup", Level.OK, f"each server gets a cgroup of its own below {own}")
     why = "there is no cgroup 2 here" if own is None else f"{own} isn't ours to divide"
