@@ -125,7 +125,7 @@ class Keeper:
         if self._records.flush():
             return spawned.go()
         spawned.give_up()
-        return f"no space for its records in {self._records.files.directory}"
+        return f"its records can't be written to {self._records.files.directory}: is the disk full, or read-only?"
 
     def _look(self, run: Run, load: LineWatch, ready: LineWatch) -> None:
         self._records.flush()

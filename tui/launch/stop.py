@@ -118,7 +118,7 @@ def _post(recorded: Recorded, request: StopRequest) -> Path:
     except OSError as error:
         raise SgltuiError(
             f"can't ask the keeper of {recorded.address} to stop it: {recorded.files.requests}: {error.strerror}",
-            "free some space there, then stop again",
+            "make room there, or make it writable, then stop again",
         ) from error
 
 
