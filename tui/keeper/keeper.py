@@ -158,6 +158,7 @@ class Keeper:
         now = time.monotonic()
         if now - self._sampled_at >= every_s:
             run.sample_memory(_MEMORY_LIMIT_S)
+            run.note_shared_memory()
             self._sampled_at = now
 
     def _asked(self) -> StopRequest | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tui.keeper import cgroup
+from tui.keeper import cgroup, procfs
 from tui.keeper.gpu_memory import GpuMemoryReading, read_within
 from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
@@ -148,6 +148,17 @@ class Run:
             self._last_held = reading
             held_bytes = sum(sum(reading.by_process[pid].values()) for pid in holders)
             self.records.note(peak_memory_bytes=max(held_bytes, self.records.read().get("peak_memory_bytes") or 0))
+
+    def note_shared_memory(self) -> None:
+        """Remember which files in /dev/shm the members map: once they are dead nobody can tell whose those are."""
+        self.records.note(shared_memory=sorted(map(str, self._mapped())))
+
+    def shared_memory(self) -> set[Path]:
+        """Files in /dev/shm of living members, and of those that have died since they were noted."""
+        return self._mapped() | set(map(Path, self.records.read().get("shared_memory") or ()))
+
+    def _mapped(self) -> set[Path]:
+        return procfs.shared_memory(member.pid for member in self.members.alive())
 
     def read_held(self, limit_s: float) -> GpuMemoryReading | None:
         """GPU memory while the members hold it: now, or, when they are dead already, as last sampled."""

@@ -87,7 +87,7 @@ class Stopper:
         run.members.scan()
         members = self._living()
         before = run.read_held(_BEFORE_LIMIT_S)
-        shm = procfs.shared_memory(member.pid for member in members)
+        shm = run.shared_memory()
         build_locks = locks.held(members) | locks.named(run.records.files.log)
         had_port = owns_port(members, port)
         self._drain()
