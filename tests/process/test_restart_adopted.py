@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from tests.process.test_restart import FAIL, QUICK, launches, wait_for_word
-from tests.support.keeping import Keeping, Kept
+from tests.support.keeping import Keeping, Kept, is_running
 from tests.support.steps import Steps
 from tests.support.waiting import wait_until
 from tui.errors import RefusedError, SgltuiError
@@ -81,7 +81,7 @@ def test_a_restart_whose_keeper_died_before_it_started_anything_is_started(keepi
     second = launches(keeping)[-1]
     assert second.read().launch.attempt == 2
     assert needs_keeper(second.read())
-    adopt_launch(keeping.places, "server")
+    assert adopt_launch(keeping.places, "server") is Adoption.RESTARTED
     assert assert_ended_after(keeping, 2).exit()["returncode"] == 1
 
 
@@ -117,6 +117,24 @@ def test_a_stop_while_it_is_cleaned_up_calls_off_the_restart(keeping: Keeping, s
     assert not asker.is_alive()
     wait_until(lambda: not kept.read().is_attended)
     assert kept.exit()["restart"] == "not restarted: it was stopped"
+    assert len(launches(keeping)) == 1
+
+
+def test_a_stop_that_comes_as_it_fails_calls_off_the_restart(keeping: Keeping, steps: Steps) -> None:
+    """The request is taken, and then the server is found to have ended by itself."""
+    steps.hold("keeper-asked")
+    kept = keeping.launch([sys.executable, "-c", "import time; time.sleep(600)"], restart=ONCE)
+    kept.wait_for("starting")
+    asker = threading.Thread(target=stop_launch, args=(keeping.places, "server", QUICK))
+    asker.start()
+    steps.reached("keeper-asked", kept.trouble())
+    os.kill(kept.pid, signal.SIGKILL)
+    wait_until(lambda: not is_running(kept.pid))
+    steps.release("keeper-asked")
+    asker.join(timeout=60)
+    assert not asker.is_alive()
+    wait_until(lambda: not kept.read().is_attended)
+    assert (kept.exit()["state"], kept.exit()["signal"], kept.exit()["asked"]) == ("failed", "SIGKILL", True)
     assert len(launches(keeping)) == 1
 
 

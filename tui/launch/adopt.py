@@ -62,7 +62,7 @@ def adopt_launch(places: Places, address: str) -> Adoption:
     newest = read_launch(recorded.files.directory)
     if why is not None:
         return _explain(newest, why)
-    if recorded.awaits_restart:
+    if recorded.awaits_restart or _is_unbegun(recorded):
         return _restarted(recorded, order["lacks"])
     server = newest.state.server
     return Adoption.ADOPTED if server is not None and server.is_alive() else Adoption.SETTLED
@@ -85,6 +85,11 @@ def _explain(newest: Recorded, why: str) -> Adoption:
     if is_locked(newest.files.lock):
         raise SgltuiError(f"another process handles {newest.address} just now", "see `sgltui ps`, then try again")
     raise SgltuiError(f"no keeper could be started for {newest.address}: {why}", f"see {newest.files.keeper_log}")
+
+
+def _is_unbegun(recorded: Recorded) -> bool:
+    """A restart whose keeper died before it started anything."""
+    return recorded.exit is None and recorded.state.server is None and recorded.launch.attempt > 1
 
 
 def _restarted(recorded: Recorded, lacks: str | None) -> Adoption:
