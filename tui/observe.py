@@ -51,6 +51,7 @@ class Instance(Struct, frozen=True):
         phase_s: for how long already.
         cause: why it ended, in a few words, when it failed; or what a stop left behind.
         live: what it does, while it serves; None where nobody asked, or before its first answer.
+        awaits_restart: it has failed, and a keeper is to launch it again.
     """
 
     name: str
@@ -76,11 +77,12 @@ class Instance(Struct, frozen=True):
     phase_s: float | None = None
     memory_by_difference: bool = False
     live: LiveMetrics | None = None
+    awaits_restart: bool = False
 
     @property
     def is_unattended(self) -> bool:
-        """Something of it runs here, and its keeper is dead."""
-        return self.local and not self.attended and bool(self.members)
+        """Something of it runs here, or is to be launched again, and its keeper is dead."""
+        return self.local and not self.attended and (bool(self.members) or self.awaits_restart)
 
 
 class BrokenRecord(Struct, frozen=True):
@@ -182,6 +184,7 @@ class Observer:
             cause=describe_cause(recorded, state, tracker),
             phase=recorded.state.phase if state is State.STOPPING else None,
             phase_s=_seconds_since(recorded.state.phase_since) if state is State.STOPPING else None,
+            awaits_restart=recorded.awaits_restart,
         )
 
     def _read_log(self, path: Path, state: State) -> StageTracker | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -189,7 +190,9 @@ def test_a_reboot_makes_it_a_clear_past(keeping: Keeping, unused_tcp_port: int) 
     assert not is_running(server.pid), "it has our mark in its environment: it is one of ours after all"
 
 
-@pytest.mark.parametrize("other", [{"hostname": "gpu-box-9"}, {"pid_namespace": "pid:[1]"}])
+@pytest.mark.parametrize(
+    "other", [{"hostname": "gpu-box-9"}, {"pid_namespace": "pid:[1]"}, {"time_namespace": "time:[1]"}]
+)
 def test_another_machines_server_is_left_alone(keeping: Keeping, unused_tcp_port: int, other: dict[str, str]) -> None:
     kept = launch_answering(keeping, unused_tcp_port)
     kept.wait_for("ready")
@@ -201,6 +204,27 @@ def test_another_machines_server_is_left_alone(keeping: Keeping, unused_tcp_port
         adopt_launch(keeping.places, "server")
     kept.files.launch.write_text(json.dumps(document))
     stop_launch(keeping.places, "server", QUICK)
+
+
+def test_who_sees_other_start_times_leaves_a_server_alone(keeping: Keeping, unused_tcp_port: int) -> None:
+    """In a time namespace of its own a process sees our server start at another tick: not the one on record."""
+    unshare = ["unshare", "--time", "--boottime", "100000", "--fork", "--"]
+    if subprocess.run([*unshare, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip("a time namespace can't be made here")
+    kept = launch_answering(keeping, unused_tcp_port)
+    kept.wait_for("ready")
+    kill_keeper(kept)
+    places = keeping.places
+    adopt = f"adopt_launch(Places(Path({str(places.state)!r}), Path({str(places.config)!r})), 'server')"
+    words = (
+        f"from pathlib import Path; from tui.paths import Places; from tui.launch.adopt import adopt_launch; {adopt}"
+    )
+    done = subprocess.run([*unshare, sys.executable, "-c", words], check=False, capture_output=True, text=True)
+    assert "RefusedError" in done.stderr
+    assert is_running(kept.pid)
+    assert adopt_launch(places, "server") is Adoption.ADOPTED
+    stop_launch(places, "server", QUICK)
+    assert_nothing_left(kept)
 
 
 def test_a_secret_key_is_read_from_the_server_and_still_kept_out_of_the_records(

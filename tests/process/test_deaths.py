@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.support.cgroups import MemoryCgroup
 from tests.support.command_line import CommandLine
-from tests.support.keeping import Keeping, Kept
+from tests.support.keeping import PROGRAMS, Keeping, Kept
 from tests.support.waiting import wait_until
 from tui.keeper.gpu_memory import GpuMemoryReading
 from tui.keeper.release import Release, describe_holders
@@ -154,3 +154,19 @@ def test_memory_without_an_owner_is_named_by_the_command(command_line: CommandLi
     [result] = json.loads(done.stdout)["results"]
     [holder] = result["holders"]
     assert (holder["pid"], holder["gib"]) == (None, result["memory_after_gib"])
+
+
+def test_shared_memory_of_a_server_that_was_killed_is_named(keeping: Keeping, unused_tcp_port: int) -> None:
+    """Its maps went with it, so its keeper must have looked before."""
+    left = Path(f"/dev/shm/sgltui-test-{os.getpid()}-killed")
+    answer = PROGRAMS / "answer.py"
+    words = f"import mmap, runpy, sys; sys.argv = ['answer.py', '{unused_tcp_port}']; file = open({str(left)!r}, 'w+b')"
+    run = f"file.truncate(4096); shared = mmap.mmap(file.fileno(), 0); runpy.run_path({str(answer)!r})"
+    try:
+        kept = keeping.launch([sys.executable, "-c", f"{words}; {run}"], port=unused_tcp_port)
+        kept.wait_for("ready")
+        os.kill(kept.pid, signal.SIGKILL)
+        wait_until(lambda: kept.exit().get("stop"), what=kept.trouble())
+        assert kept.exit()["stop"]["shm_left"] == [str(left)]
+    finally:
+        left.unlink(missing_ok=True)

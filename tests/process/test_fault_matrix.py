@@ -8,13 +8,13 @@ import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.support import faults
 from tests.support.command_line import LIMIT_S, CommandLine
+from tests.support.disk import full, small_disk
 from tests.support.keeping import Kept, is_running
 from tests.support.simulated import read_command
 from tests.support.steps import Steps
@@ -110,7 +110,9 @@ def happening(command_line: CommandLine, fault: str, front: subprocess.Popen[str
             yield
         return
     else:
-        os.kill(victim(kept, at, fault), signal.SIGKILL)
+        pid = victim(kept, at, fault)
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not is_running(pid))
     yield
 
 
@@ -167,30 +169,6 @@ def shift_times(files: LaunchFiles) -> None:
     document = json.loads(files.launch.read_text())
     document["created_at"] = document["created_at"].replace("2", "3", 1)  # the next millennium
     files.launch.write_text(json.dumps(document))
-
-
-@contextmanager
-def small_disk(folder: Path) -> Iterator[None]:
-    """A file system of its own, which can be filled without harm to others."""
-    mount = ["mount", "-t", "tmpfs", "-o", "size=100m", "none", str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode != 0:
-        pytest.skip("a small file system can't be mounted here")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", str(folder)], check=True)
-
-
-@contextmanager
-def full(folder: Path) -> Iterator[None]:
-    filler = folder / "filler"
-    with suppress(OSError), filler.open("wb", buffering=0) as file:
-        while True:
-            file.write(b"x" * 4096)
-    try:
-        yield
-    finally:
-        filler.unlink()
 
 
 def test_the_table_in_the_documentation_is_this_one() -> None:

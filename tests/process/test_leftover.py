@@ -20,7 +20,7 @@ from tests.support.waiting import wait_until
 from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.gpu.simulated import SimulatedReader
-from tui.keeper import sglang_marks
+from tui.keeper import cgroup, sglang_marks
 from tui.keeper.stop import StopRequest
 from tui.launch.leftover import find_leftover, list_processes, stop_leftover
 from tui.paths import Places
@@ -116,6 +116,26 @@ def test_a_server_that_no_record_knows_is_shown_whole_and_ended(
     assert list(report.stopped) == members
     assert (report.survivors, report.released, report.port_free) == ((), True, True)
     assert is_running(decoy)
+
+
+def test_the_cgroup_of_a_server_whose_records_are_gone_is_emptied_and_removed(
+    simulated_machine: Machine, start_server: Callable[..., Server], places: Places
+) -> None:
+    folder = cgroup.place_for("b" * 32)
+    if folder is None:
+        pytest.skip("no cgroup can be made here")
+    server = start_server(simulated_machine)
+    server.wait_until_ready()
+    with subprocess.Popen([sys.executable, "-c", SLEEP]) as orphan:
+        try:
+            assert cgroup.enclose(folder, server.process.pid)
+            (folder / "cgroup.procs").write_text(str(orphan.pid))
+            found = find_leftover(places, server.process.pid, NO_GPUS)
+            assert orphan.pid in {process.pid for process in list_processes(found, NO_GPUS)}, "shown before it is ended"
+            assert stop_leftover(places, found, QUICK).survivors == ()
+        finally:
+            orphan.kill()
+    assert not folder.exists()
 
 
 def test_orphans_of_one_server_are_found_together_and_another_servers_are_not(places: Places, tmp_path: Path) -> None:

@@ -13,8 +13,8 @@ import pytest
 from tests.support.keeping import Keeping, Kept
 from tests.support.logs import FIXTURES
 from tests.support.waiting import wait_until
-from tui.keeper.again import decide, recurring
 from tui.keeper.files import LaunchFiles
+from tui.keeper.restart_policy import decide, recurring
 from tui.keeper.stop import StopRequest
 from tui.launch.adopt import adopt_launch
 from tui.launch.records import RestartRecord, list_launches, read_launch

@@ -46,10 +46,17 @@ def _at_start(step: str, fault: str) -> tuple[str, ...]:
     if fault == KEEPER:
         return (GOES_ON,) if step in _RUNNING else (NEVER_RAN,)
     if fault == DISK:
-        return (NEVER_RAN,) if step in ("keeper-attends", "keeper-spawned") else (GOES_ON,)
+        return _when_the_disk_is_full(step)
     if fault in (MAIN, SCHEDULER, DETOKENIZER):
         return _when_a_part_dies(step, fault)
     return (GOES_ON,)
+
+
+def _when_the_disk_is_full(step: str) -> tuple[str, ...]:
+    if step in ("keeper-attends", "keeper-spawned"):
+        return (NEVER_RAN,)
+    # Its log is on the same disk, and a server that can't write a line of it may end for that.
+    return (GOES_ON,) if step == "keeper-ready" else (GOES_ON, FAILED)
 
 
 def _when_a_part_dies(step: str, fault: str) -> tuple[str, ...]:
@@ -65,8 +72,11 @@ def _at_stop(step: str, fault: str) -> tuple[str, ...]:
     if fault in (MAIN, SCHEDULER, DETOKENIZER):
         if step not in _STOPPING:
             return ()
-        # Before anything of the stop is on record the server may well be found to have ended by itself.
-        return (GOES_ON, FAILED, EXITED) if step in ("asker-asks", "keeper-asked") else (GOES_ON,)
+        if step not in ("asker-asks", "keeper-asked"):
+            return (GOES_ON,)
+        # Before anything of the stop is on record the server is found to have ended by itself; of a child that ends,
+        # its main process may learn too late.
+        return (EXITED,) if fault == MAIN else (GOES_ON, FAILED, EXITED)
     return (GOES_ON,)
 
 

@@ -120,6 +120,8 @@ class Keeping:
             run.members.scan()  # those too that its keeper hadn't written down yet
             for member in run.members.alive():
                 send_signal(member, signal.SIGKILL)
+            wait_until(lambda run=run: not run.members.alive())  # type: ignore[misc]  # bound
+            run.remove_cgroup()
 
 
 @pytest.fixture

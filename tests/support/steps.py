@@ -10,6 +10,8 @@ import pytest
 from tests.support.waiting import wait_until
 from tui.keeper.steps import VARIABLE
 
+_LIMIT_S = 60.0  # some steps come when a simulated server is ready
+
 
 class Steps:
     """Barriers at points that are passed by processes started from now on."""
@@ -24,7 +26,7 @@ class Steps:
     def reached(self, name: str, trouble: str = "") -> int:
         """Wait until somebody stands at the point; the pid."""
         told = self.folder / f"{name}.reached"
-        wait_until(lambda: told.exists() and told.read_text(), what=f"step {name} reached; {trouble}")
+        wait_until(lambda: told.exists() and told.read_text(), _LIMIT_S, f"step {name} reached; {trouble}")
         return int(told.read_text())
 
     def release(self, name: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from tests.support.launches import GONE, make_ended_launch, make_launch
 from tui.gpu import GpuReading
+from tui.keeper import cgroup
 from tui.keeper.identity import ProcessIdentity, boot_id
 from tui.keeper.states import State
 from tui.launch.doctor import Check, Level, examine
@@ -148,3 +149,22 @@ def test_whether_the_login_manager_ends_servers(tmp_path: Path, files: dict[str,
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     assert find_login_rules(tmp_path, "alice").kills_at_logout is kills
+
+
+@pytest.mark.parametrize(
+    ("own", "divisible", "said"),
+    [
+        ("/sys/fs/cgroup/a.scope", True, "each server gets a cgroup of its own below /sys/fs/cgroup/a.scope"),
+        ("/sys/fs/cgroup/a.scope", False, "no cgroup of their own (/sys/fs/cgroup/a.scope isn't ours to divide)"),
+        (None, False, "no cgroup of their own (there is no cgroup 2 here)"),
+    ],
+)
+def test_whether_servers_get_a_cgroup_is_said(
+    places: Places, monkeypatch: pytest.MonkeyPatch, own: str | None, divisible: bool, said: str
+) -> None:
+    monkeypatch.setattr(cgroup, "find", lambda _: None if own is None else Path(own))
+    monkeypatch.setattr(cgroup, "can_divide", lambda _: divisible)
+    [check] = [check for check in find(places, "cgroup", ok=True) if "own" in check.what]
+    assert check.level is Level.OK
+    assert said in check.what
+    assert ("systemd-run --user --scope" in check.remedy) is (own is not None and not divisible)

@@ -10,7 +10,7 @@ import pytest
 from tests.support.launches import make_ended_launch, make_launch
 from tests.support.logs import FIXTURES
 from tui.keeper.states import State
-from tui.launch.history import missing_bytes, read_history
+from tui.launch.history import broken_records, missing_bytes, read_history
 from tui.launch.prune import prune
 from tui.launch.records import Machine, list_launches
 from tui.paths import Places
@@ -56,11 +56,13 @@ def test_how_far_it_got_and_how_it_ended(places: Places) -> None:
     assert (stopped.was_ready, stopped.state, stopped.short_bytes, stopped.cause) == (True, State.STOPPED, None, None)
 
 
-def test_a_broken_attempt_hides_no_other(places: Places) -> None:
+def test_a_broken_attempt_hides_no_other_and_is_named(places: Places) -> None:
     make_ended_launch(places)
     make_ended_launch(places).files.launch.write_bytes(b"{")
     make_ended_launch(places)
     assert len(read_history(places, "one")) == 2
+    [message] = broken_records(places, "one")
+    assert "launch.json isn't a record of ours" in message
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,15 @@ def test_a_reboot_turns_the_records_of_this_host_into_the_past(places: Places) -
     assert (instance.state, instance.local, instance.members) == (State.LOST, True, ())
 
 
-@pytest.mark.parametrize("other", [{"hostname": "gpu-box-9"}, {"pid_namespace": "pid:[1]"}, {"machine_id": "f" * 32}])
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"hostname": "gpu-box-9"},
+        {"pid_namespace": "pid:[1]"},
+        {"time_namespace": "time:[1]"},
+        {"machine_id": "f" * 32},
+    ],
+)
 def test_what_another_machine_records_is_shown_and_left_alone(places: Places, other: dict[str, str]) -> None:
     # The same pid and start time as ours: pure chance on another host, and no reason to signal anybody here.
     run_as(record(places, machine=other_machine(**other)), myself())
@@ -115,7 +123,7 @@ def test_what_another_machine_records_is_shown_and_left_alone(places: Places, ot
     assert (instance.state, instance.local, instance.members) == (State.READY, False, ())
     with pytest.raises(RefusedError, match="not here"):
         stop_launch(places, "one", StopRequest(release_wait_s=0))
-    with pytest.raises(RefusedError, match="in another pid namespace or host"):
+    with pytest.raises(RefusedError, match="in another namespace or host"):
         guard.check_name(places, "one")
     assert is_running(os.getpid())
 

@@ -15,6 +15,7 @@ from tui.paths import Places
 _WORDS = {
     Adoption.ADOPTED: "has a keeper again",
     Adoption.SETTLED: "runs no more; its end is on record now",
+    Adoption.RESTARTED: "has a keeper again, which launches it at the time of its restart",
     Adoption.ATTENDED: "is attended already",
 }
 

@@ -6,8 +6,9 @@ import argparse
 from typing import Any
 
 from tui.cli.context import open_context, print_json, print_table
+from tui.cli.say import say
 from tui.errors import ExitCode, UsageError
-from tui.launch.history import Attempt, read_history
+from tui.launch.history import Attempt, broken_records, read_history
 from tui.launch.records import list_names
 from tui.toml_decode import did_you_mean
 from tui.units import format_gib, to_gib
@@ -16,17 +17,19 @@ _HEADER = ("LAUNCH", "OUTCOME", "HOW FAR", "SHORT", "CHANGED", "CAUSE")
 
 
 def history(options: argparse.Namespace) -> ExitCode:
-    """List the attempts at one server, oldest first."""
+    """List the attempts at one server, oldest first; status 1 when there are some, and none can be read."""
     places = open_context(options).places
-    attempts = read_history(places, options.name)
-    if not attempts:
+    attempts, broken = read_history(places, options.name), broken_records(places, options.name)
+    for message in broken:
+        say(message)
+    if not attempts and not broken:
         names = list_names(places)
         raise UsageError(f"no server was ever named {options.name!r}", did_you_mean(options.name, names, "names"))
     if options.json:
         print_json([as_contract(attempt) for attempt in attempts])
-    else:
+    elif attempts:
         print_table(_HEADER, map(_row, attempts))
-    return ExitCode.DONE
+    return ExitCode.DONE if attempts else ExitCode.FAILED
 
 
 def as_contract(attempt: Attempt) -> dict[str, Any]:

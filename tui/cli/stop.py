@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -17,7 +17,7 @@ from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.keeper.stop import StopRequest
 from tui.launch.guard import group_members
 from tui.launch.nodes import is_follower
-from tui.launch.records import StopRecord
+from tui.launch.records import StopRecord, find_launch
 from tui.launch.stop import stop_launch
 from tui.observe import Observer
 from tui.paths import Places
@@ -49,9 +49,18 @@ def stop(options: argparse.Namespace) -> ExitCode:
     errors = [one.error for one in stops if one.error is not None]
     for error in errors:
         say(str(error))
+    _tell_restarts(context.places, reports)
     if errors:
         return max(error.exit_code for error in errors)
     return ExitCode.DONE if all(map(is_clean, reports.values())) else ExitCode.NOT_CLEAN
+
+
+def _tell_restarts(places: Places, names: Iterable[str]) -> None:
+    """What had failed already, and was to be launched again."""
+    for name in names:
+        ended = find_launch(places, name).exit
+        if ended is not None and ended.restart is not None:
+            say(f"{name} had failed already; {ended.restart}")
 
 
 def _in_turn(context: Context, options: argparse.Namespace) -> list[list[str]]:

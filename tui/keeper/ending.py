@@ -33,10 +33,12 @@ def stop(run: Run, request: StopRequest, further: Further) -> None:
     run.members.scan()
     run.record_members()  # whoever may have to go on without us finds them all
     found_alive = bool(run.members.alive())
-    if not found_alive and records.state is not State.STOPPING:
-        run.wait_for_status(_STATUS_LIMIT_S)
+    if records.state is not State.STOPPING:
+        run.reap()
+        if not found_alive:
+            run.wait_for_status(_STATUS_LIMIT_S)
         if run.exit_status is not None:
-            end_by_itself(run, further)  # before anything was done about the request
+            end_by_itself(run, further, asked=True)  # before anything was done about it, which must not hide how
             return
     if found_alive and records.state is not State.STOPPING:
         # Whoever may have to go on also needs to know what was asked.
@@ -52,8 +54,14 @@ def stop(run: Run, request: StopRequest, further: Further) -> None:
     records.end(state, asked=True, was_ready=was_ready, stop=report, **describe_exit(run.exit_status))
 
 
-def end_by_itself(run: Run, further: Further) -> None:
-    """Record that the server has ended, at once; then see that nothing of it is left behind."""
+def end_by_itself(run: Run, further: Further, *, asked: bool = False) -> None:
+    """Record that the server has ended, at once; then see that nothing of it is left behind.
+
+    Args:
+        run: the launch.
+        further: gives what is asked meanwhile.
+        asked: a stop came just then, so that it isn't to be launched again.
+    """
     records = run.records
     was_ready = records.state is State.READY
     run.members.scan()
@@ -62,7 +70,7 @@ def end_by_itself(run: Run, further: Further) -> None:
     killed = status["returncode"] in _KILLED
     victim = run.oom_victim() if killed else None
     verdict = judge(Facts(was_ready, status["returncode"], read_evidence(records.files.log), victim))
-    records.end(verdict.pop("state"), asked=False, was_ready=was_ready, **status, **verdict)
+    records.end(verdict.pop("state"), asked=asked, was_ready=was_ready, **status, **verdict)
     explain_apart(records.files)
     step("keeper-cleans-up")
     clean_up(run, StopRequest(grace_s=0), further)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import select
 import time
-from dataclasses import dataclass
 from typing import Any
 
-from tui.keeper import ending, requests
+from tui.keeper import again, cgroup, ending, requests
 from tui.keeper.explaining import explain_apart
 from tui.keeper.gpu_memory import read_within
 from tui.keeper.identity import ProcessIdentity, boot_id, read_stat
 from tui.keeper.oom import find_counter
+from tui.keeper.order import Order
 from tui.keeper.progress import LOADING, SAYS_READY, LineWatch
 from tui.keeper.readiness import Probe
 from tui.keeper.records import LaunchRecords, utc_now
@@ -32,27 +32,6 @@ _LOADING_SAMPLE_S = 10.0  # memory changes fast then, and many a start ends here
 _SAMPLE_STEP_S = 60.0  # a reading costs some 50 ms of CPU
 _MEMORY_LIMIT_S = 10.0
 _ROTATION_LIMIT_S = 30.0  # killed in the middle it loses nothing either, but leaves bytes in two files
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the launcher hands over through a pipe: it may hold secrets, and is never written down.
-
-    Attributes:
-        argv: the server's command line.
-        environment: its whole environment.
-        cwd: its working directory.
-        api_key: what readiness probes must present, if the server asks for a key.
-        tls: it will speak HTTPS.
-        has_ready: its release may have /ready.
-    """
-
-    argv: list[str]
-    environment: dict[str, str]
-    cwd: str
-    api_key: str | None
-    tls: bool = False
-    has_ready: bool = True
 
 
 class Keeper:
@@ -114,18 +93,27 @@ class Keeper:
         step("keeper-attends")
         reading = read_within(_MEMORY_LIMIT_S, target.simulated) if target.gpus else None
         counter = find_counter()
-        records.note(gpu_used_at_start=reading.used_bytes if reading else None, oom_counter=counter and vars(counter))
+        place = cgroup.place_for(target.mark)
+        records.note(
+            gpu_used_at_start=reading.used_bytes if reading else None,
+            oom_counter=counter and vars(counter),
+            cgroup=place and str(place),  # before it is made, so that it is removed by whoever has to go on
+        )
         log = create_log(records.files.log)
         spawned = spawn(self._order.argv, self._order.environment, self._order.cwd, log)
         os.close(log)
+        if place is not None and not cgroup.enclose(place, spawned.pid):
+            place = None
         step("keeper-spawned")
         server = _identity_of_child(spawned.pid)
         fields = {"server": server.as_json(), "members": [server.as_json()], "started_at": utc_now()}
-        records.move(State.STARTING, **fields)
+        records.move(State.STARTING, cgroup=place and str(place), **fields)
         step("keeper-recorded")
         failure = self._let_go(spawned)
         if failure is not None:
             os.waitpid(spawned.pid, 0)
+            if place is not None:
+                cgroup.remove(place)
             cause = f"couldn't start {self._order.argv[0]}: {failure}"
             records.end(State.FAILED, cause=cause, unstarted=True, **describe_exit(None))
             return None
@@ -137,7 +125,7 @@ class Keeper:
         if self._records.flush():
             return spawned.go()
         spawned.give_up()
-        return f"no space for its records in {self._records.files.directory}"
+        return f"its records can't be written to {self._records.files.directory}: is the disk full, or read-only?"
 
     def _look(self, run: Run, load: LineWatch, ready: LineWatch) -> None:
         self._records.flush()
@@ -170,10 +158,15 @@ class Keeper:
         now = time.monotonic()
         if now - self._sampled_at >= every_s:
             run.sample_memory(_MEMORY_LIMIT_S)
+            run.note_shared_memory()
             self._sampled_at = now
 
     def _asked(self) -> StopRequest | None:
-        return requests.take(self._records.files.requests)
+        """What is asked. After the end it still means that the server isn't to be launched again."""
+        files = self._records.files
+        if files.exit.exists() and requests.are_waiting(files.requests):
+            again.call_off(files)
+        return requests.take(files.requests)
 
     def _sleep(self, run: Run, seconds: float) -> None:
         """Until something happens: a child exits, or a server that isn't our child."""

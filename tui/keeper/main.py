@@ -15,10 +15,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from tui.keeper import requests
-from tui.keeper.again import next_attempt
+from tui.keeper.again import is_unbegun, next_attempt
 from tui.keeper.files import LaunchFiles
-from tui.keeper.keeper import Keeper, Order
+from tui.keeper.keeper import Keeper
+from tui.keeper.order import Order
 from tui.keeper.records import LaunchRecords, lock_within
 from tui.keeper.run import Target, own_identity
 from tui.keeper.states import State
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str]) -> int:
     os.close(tell)
     wakeup = _exit_notices()
     keeper = Keeper(records, target, order, wakeup)
-    keeper.take_over() if adopts else keeper.attend()
+    keeper.take_over() if adopts and not is_unbegun(records, order) else keeper.attend()
     _restart(files, order, wakeup)
     return 0
 
@@ -62,13 +62,12 @@ def main(arguments: Sequence[str]) -> int:
 def _restart(files: LaunchFiles, order: Order, wakeup: int) -> None:
     """Go on with the next launch of the same server, as often as its preset allows."""
     while True:
-        following = next_attempt(files, order, lambda of=files: requests.take(of.requests) is not None)  # type: ignore[misc]
+        following = next_attempt(files, order)
         if following is None:
             return
         files, order = following
         _log_to(files.keeper_log)
         records = LaunchRecords(files)
-        records.note(keeper=own_identity())
         target = Target.from_record(json.loads(files.launch.read_bytes()))
         Keeper(records, target, order, wakeup).attend()
 

@@ -8,24 +8,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
-from tui.keeper import procfs
+from tui.keeper import cgroup, procfs
 from tui.keeper.identity import ProcessIdentity, boot_id, identify, read_stat
 
 MARK_VARIABLE = "SGLTUI_LAUNCH_MARK"
 
 
 class Members:
-    """The living processes of one launch: the union of four marks.
+    """The living processes of one launch: the union of five marks.
 
     Descendants (also those that were re-parented to the keeper, a subreaper), the session of the server, its log
-    on stdout or stderr, and the mark in the environment. Every member ever seen is remembered.
+    on stdout or stderr, the mark in the environment, and its cgroup. Every member ever seen is remembered.
 
     Args:
         server: the launched process, leader of its own session; None when nobody wrote down who it is.
         mark: value of `MARK_VARIABLE` in its environment.
         log_inode: (device, inode) of its log.
         remembered: members recorded earlier.
+        enclosure: the cgroup that was made for it, if one could be made.
         adopts: this process is the subreaper that gets its orphans.
     """
 
@@ -36,11 +38,13 @@ class Members:
         log_inode: tuple[int, int] | None,
         remembered: Iterable[ProcessIdentity] = (),
         *,
+        enclosure: Path | None = None,
         adopts: bool = False,
     ) -> None:
         self._server = server
         self._assignment = f"{MARK_VARIABLE}={mark}"
         self._log_inode = log_inode
+        self._enclosure = enclosure
         self._adopts = adopts
         self._known: dict[int, ProcessIdentity] = {}
         self._ever: set[int] = set()
@@ -53,8 +57,10 @@ class Members:
         return frozenset(self._ever)
 
     def refresh(self) -> None:
-        """Look below the known members and among adopted orphans: cheap, for every tick."""
+        """Look below the known members, into the cgroup, and among adopted orphans: cheap, for every tick."""
         roots = self.alive()
+        if self._enclosure is not None:
+            roots += self._find(cgroup.members(self._enclosure), self._is_enclosed)
         if self._adopts:
             roots += self._find(procfs.children(os.getpid()), self._is_adopted)
         for member in _descend(roots):
@@ -92,6 +98,9 @@ class Members:
         """A child of the keeper in another session than the keeper's own: the server, or an orphan of its tree."""
         stat = read_stat(child.pid)
         return stat is not None and stat.ppid == os.getpid() and child.session != os.getsid(0)
+
+    def _is_enclosed(self, process: ProcessIdentity) -> bool:
+        return self._enclosure is not None and process.pid in cgroup.members(self._enclosure)
 
     def _is_marked(self, process: ProcessIdentity) -> bool:
         return (

@@ -7,6 +7,7 @@ import pwd
 import stat
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tui.keeper.identity import PROC
@@ -53,20 +54,7 @@ def user(pid: int) -> str | None:
 
 def open_files(pid: int) -> list[str]:
     """What it has open, by path; sockets and pipes have none."""
-    folder = PROC / str(pid) / "fd"
-    found: list[str] = []
-    try:
-        names = os.listdir(folder)
-    except _GONE:
-        return found
-    for name in names:
-        try:
-            target = os.readlink(folder / name)
-        except _GONE:
-            continue
-        if target.startswith("/"):
-            found.append(target)
-    return found
+    return [target for target in _descriptors(pid) if target.startswith("/")]
 
 
 def command_line(pid: int) -> list[str]:
@@ -91,7 +79,7 @@ def outputs(pid: int) -> set[tuple[int, int]]:
     found = set()
     for number in ("1", "2"):
         try:
-            status = (PROC / str(pid) / "fd" / number).stat()
+            status = os.stat(f"/proc/{pid}/fd/{number}")
         except _GONE:
             continue
         if stat.S_ISREG(status.st_mode):
@@ -100,15 +88,8 @@ def outputs(pid: int) -> set[tuple[int, int]]:
 
 
 def writes_to(pid: int, inode: tuple[int, int]) -> bool:
-    """Its stdout or stderr is the file with this (device, inode)."""
-    for number in ("1", "2"):
-        try:
-            status = os.stat(f"/proc/{pid}/fd/{number}")
-        except _GONE:
-            continue
-        if (status.st_dev, status.st_ino) == inode:
-            return True
-    return False
+    """Its stdout or stderr is the regular file with this (device, inode)."""
+    return inode in outputs(pid)
 
 
 def has_environment(pid: int, assignment: str) -> bool:
@@ -119,20 +100,7 @@ def has_environment(pid: int, assignment: str) -> bool:
 
 def sockets(pid: int) -> set[int]:
     """Inodes of the sockets it holds."""
-    found: set[int] = set()
-    folder = PROC / str(pid) / "fd"
-    try:
-        names = os.listdir(folder)
-    except _GONE:
-        return found
-    for name in names:
-        try:
-            target = os.readlink(folder / name)
-        except _GONE:
-            continue
-        if target.startswith("socket:["):
-            found.add(int(target[len("socket:[") : -1]))
-    return found
+    return {int(target[len("socket:[") : -1]) for target in _descriptors(pid) if target.startswith("socket:[")}
 
 
 def listening(port: int) -> set[int]:
@@ -174,6 +142,18 @@ def shared_memory(pids: Iterable[int]) -> set[Path]:
         return set()
     mapped = {inode for pid in pids for inode in _mapped_inodes(pid)}
     return {names[inode] for inode in mapped if inode in names}
+
+
+def _descriptors(pid: int) -> Iterator[str]:
+    """What its descriptors stand for: a path, `socket:[INODE]`, `pipe:[INODE]` and so on."""
+    folder = f"/proc/{pid}/fd"
+    try:
+        names = os.listdir(folder)
+    except _GONE:
+        return
+    for name in names:
+        with suppress(*_GONE):
+            yield os.readlink(f"{folder}/{name}")
 
 
 def _mapped_inodes(pid: int) -> set[int]:

@@ -17,14 +17,20 @@ from tui.keeper.states import State, check_transition
 from tui.keeper.steps import step
 
 SCHEMA = 1
-_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
+# A full disk, one that the kernel has made read-only after an error, a server of files that is away: it may pass.
+_NOT_NOW = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
 _RETRY_S = 1.0
 _LOCK_STEP_S = 0.05
 
 
 def utc_now() -> str:
     """Now, as records and the command line write times: ISO 8601, UTC, whole milliseconds."""
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return format_utc(datetime.now(timezone.utc))
+
+
+def format_utc(moment: datetime) -> str:
+    """A moment in UTC, as records write it."""
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def lock_within(limit_s: float, path: Path) -> int | None:
@@ -62,8 +68,8 @@ def is_locked(path: Path) -> bool:
 class LaunchRecords:
     """The one writer of a launch's state; used by the keeper, or under the lock by who stands in for it.
 
-    A full disk ends neither the keeper nor its knowledge: what couldn't be written is kept and written by a later
-    `flush`.
+    A disk that is full or can't be written ends neither the keeper nor its knowledge: what couldn't be written is kept,
+    and written by a later `flush`.
     """
 
     def __init__(self, files: LaunchFiles) -> None:
@@ -109,7 +115,7 @@ class LaunchRecords:
         self.flush()
 
     def flush(self) -> bool:
-        """Write what isn't on disk yet; False when there is no space for it."""
+        """Write what isn't on disk yet; False when that can't be done now."""
         try:
             while self._unsaved_events:  # first, so that who sees a state also finds how it came
                 self._append(self._unsaved_events[0])
@@ -119,7 +125,7 @@ class LaunchRecords:
                 self._unsaved = False
                 self._written = _inode_and_size(self.files.state)
         except OSError as error:
-            if error.errno not in _NO_SPACE:
+            if error.errno not in _NOT_NOW:
                 raise
             return False
         return True
@@ -149,7 +155,7 @@ class LaunchRecords:
             try:
                 return write_atomic(self.files.exit, _encode(document))
             except OSError as error:
-                if error.errno not in _NO_SPACE:
+                if error.errno not in _NOT_NOW:
                     raise
             time.sleep(_RETRY_S)
 

@@ -36,16 +36,26 @@ def take(folder: Path) -> StopRequest | None:
     return asked
 
 
+def are_waiting(folder: Path) -> bool:
+    """`take` would give something."""
+    return any(_read_file(path) is not None for path in folder.iterdir() if not path.name.startswith("."))
+
+
 def _take_file(path: Path) -> StopRequest | None:
+    request = _read_file(path)
+    with contextlib.suppress(OSError):  # a folder, say: it stays, and is passed over again
+        path.unlink()
+    return request
+
+
+def _read_file(path: Path) -> StopRequest | None:
     try:
         # NONBLOCK: opening a pipe would wait for its writer.
         fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(fd, "rb") as file:
             document = file.read(_MAX_BYTES) if stat.S_ISREG(os.fstat(fd).st_mode) else b""
     except OSError:
-        document = b""
-    with contextlib.suppress(OSError):  # a folder, say: it stays, and is passed over again
-        path.unlink()
+        return None
     return _decode(document)
 
 

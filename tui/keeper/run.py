@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tui.keeper import cgroup, procfs
 from tui.keeper.gpu_memory import GpuMemoryReading, read_within
 from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
@@ -74,12 +75,14 @@ class Run:
         self._is_parent = is_parent
         self._end_notice = _open_pidfd(server) if server is not None and not is_parent else None
         self._last_held: GpuMemoryReading | None = None
+        self._enclosure = _recorded_cgroup(records, target)
         recorded = records.read().get("members", [])
         self.members = Members(
             server,
             target.mark,
             _inode(records.files.log),
             remembered=[identity_from_json(member) for member in recorded],
+            enclosure=self._enclosure,
             adopts=is_parent,
         )
 
@@ -118,6 +121,11 @@ class Run:
         """Keep the list of members on disk, for whoever must go on without this process."""
         self.records.note(members=[member.as_json() for member in self.members.alive()])
 
+    def remove_cgroup(self) -> None:
+        """Leave no empty cgroup behind, if one was made for it."""
+        if self._enclosure is not None:
+            cgroup.remove(self._enclosure)
+
     def baseline(self) -> dict[str, int]:
         """Used bytes by GPU before the server was started."""
         recorded: dict[str, int] = self.records.read().get("gpu_used_at_start") or {}
@@ -141,6 +149,17 @@ class Run:
             held_bytes = sum(sum(reading.by_process[pid].values()) for pid in holders)
             self.records.note(peak_memory_bytes=max(held_bytes, self.records.read().get("peak_memory_bytes") or 0))
 
+    def note_shared_memory(self) -> None:
+        """Remember which files in /dev/shm the members map: once they are dead nobody can tell whose those are."""
+        self.records.note(shared_memory=sorted(map(str, self._mapped())))
+
+    def shared_memory(self) -> set[Path]:
+        """Files in /dev/shm of living members, and of those that have died since they were noted."""
+        return self._mapped() | set(map(Path, self.records.read().get("shared_memory") or ()))
+
+    def _mapped(self) -> set[Path]:
+        return procfs.shared_memory(member.pid for member in self.members.alive())
+
     def read_held(self, limit_s: float) -> GpuMemoryReading | None:
         """GPU memory while the members hold it: now, or, when they are dead already, as last sampled."""
         now = self.read_memory(limit_s)
@@ -163,6 +182,12 @@ def recorded_server(records: LaunchRecords) -> ProcessIdentity | None:
     """The main process that an earlier keeper wrote down."""
     recorded = records.read().get("server")
     return None if recorded is None else identity_from_json(recorded)
+
+
+def _recorded_cgroup(records: LaunchRecords, target: Target) -> Path | None:
+    """The cgroup that was made for the launch; whatever else stands there isn't ours to look into, or to remove."""
+    recorded = records.read().get("cgroup")
+    return Path(recorded) if recorded and cgroup.is_for(Path(recorded), target.mark) else None
 
 
 def own_identity() -> dict[str, Any]:

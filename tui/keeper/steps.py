@@ -37,6 +37,11 @@ END_STEPS = (
     "keeper-sees-end",  # the server has ended by itself, and nothing is on record of it
     "keeper-cleans-up",  # its end is on record; what it left behind is looked for
 )
+EXPLAIN_STEPS = ("explainer-writes",)  # the diagnosis is made, and not written
+RESTART_STEPS = (
+    "keeper-pauses",  # a restart is promised on record, and waits for its time
+    "keeper-restarts",  # the next launch is on record, attended, and has started nothing
+)
 
 
 def step(name: str) -> None:

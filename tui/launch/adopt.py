@@ -11,6 +11,7 @@ from tui.launch.keeping import make_order, start_keeper
 from tui.launch.ownership import check_ours
 from tui.launch.ports import promise_port
 from tui.launch.process_words import read_process
+from tui.launch.recall import recall
 from tui.launch.records import Recorded, find_launch, read_launch
 from tui.paths import Places
 
@@ -20,6 +21,7 @@ class Adoption(StrEnum):
 
     ADOPTED = "adopted"  # a new keeper attends it
     SETTLED = "settled"  # nothing of it runs any more, and its end is on record now
+    RESTARTED = "restarted"  # it had failed, and its restart is in a keeper's hands again
     ATTENDED = "attended"  # its keeper lives
 
 
@@ -30,7 +32,8 @@ def needs_keeper(recorded: Recorded) -> bool:
     if recorded.exit is None:
         # With nobody on record its launcher may still be about to hand it over.
         return recorded.state.keeper is not None or not recorded.is_running_here
-    return bool(recorded.living_members()) or (recorded.exit.stop is None and not recorded.exit.unstarted)
+    is_settled = recorded.exit.stop is not None or recorded.exit.unstarted
+    return bool(recorded.living_members()) or not is_settled or recorded.awaits_restart
 
 
 def adopt_launch(places: Places, address: str) -> Adoption:
@@ -51,13 +54,16 @@ def adopt_launch(places: Places, address: str) -> Adoption:
         raise RefusedError(f"{recorded.address} isn't running: it is {recorded.current_state()}", "see `sgltui ps`")
     promise = promise_port(recorded.launch.port)
     try:
-        why = start_keeper("adopt", recorded.files, _order(recorded), promise)
+        order = _order(places, recorded)
+        why = start_keeper("adopt", recorded.files, order, promise)
     finally:
         if promise is not None:
             promise.close()
     newest = read_launch(recorded.files.directory)
     if why is not None:
         return _explain(newest, why)
+    if recorded.awaits_restart or _is_unbegun(recorded):
+        return _restarted(recorded, order["lacks"])
     server = newest.state.server
     return Adoption.ADOPTED if server is not None and server.is_alive() else Adoption.SETTLED
 
@@ -81,8 +87,28 @@ def _explain(newest: Recorded, why: str) -> Adoption:
     raise SgltuiError(f"no keeper could be started for {newest.address}: {why}", f"see {newest.files.keeper_log}")
 
 
-def _order(recorded: Recorded) -> dict[str, Any]:
-    """What the first keeper was told, read from the server itself: its records hold no secrets."""
-    server = recorded.state.server
+def _is_unbegun(recorded: Recorded) -> bool:
+    """A restart whose keeper died before it started anything."""
+    return recorded.exit is None and recorded.state.server is None and recorded.launch.attempt > 1
+
+
+def _restarted(recorded: Recorded, lacks: str | None) -> Adoption:
+    if lacks is None:
+        return Adoption.RESTARTED
+    raise RefusedError(f"{recorded.address} isn't launched again: {lacks}", "launch it by hand")
+
+
+def _order(places: Places, recorded: Recorded) -> dict[str, Any]:
+    """What the first keeper was told, read from the server itself: its records hold no secrets.
+
+    Without a server to ask, it is put together anew where it is needed: for a restart.
+    """
+    server, record = recorded.state.server, recorded.launch
     argv, environment = read_process(server) if server is not None else ((), {})
-    return make_order(argv or recorded.launch.argv, environment, recorded.launch)
+    if environment or record.restart is None:
+        return make_order(argv or record.argv, environment, record)
+    try:
+        command, environment = recall(places, record)
+    except SgltuiError as error:
+        return make_order(record.argv, {}, record, lacks=error.what)
+    return make_order(command, environment, record)

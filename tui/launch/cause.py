@@ -40,8 +40,10 @@ def _with_restart(recorded: Recorded, cause: str | None) -> str | None:
     restart = recorded.exit.restart if recorded.exit is not None else None
     if cause is None or restart is None:
         return cause
-    is_promised = not restart.startswith("not ")  # a dead keeper keeps no promise
-    return f"{cause}; {restart}" if recorded.is_attended or not is_promised else cause
+    if recorded.is_attended or restart.startswith("not "):
+        return f"{cause}; {restart}"
+    # A dead keeper keeps no promise.
+    return f"{cause}; its restart waits for a keeper: sgltui adopt" if recorded.awaits_restart else cause
 
 
 def _lost(recorded: Recorded) -> str:

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from tui.errors import SgltuiError
 from tui.gpu import GpuReading
-from tui.keeper import oom
+from tui.keeper import cgroup, oom
 from tui.keeper.files import LaunchFiles
 from tui.keeper.identity import pid_namespace
 from tui.launch import guard
@@ -56,7 +56,8 @@ def examine(places: Places, settings: Settings, reading: GpuReading) -> list[Che
         *_check_records(places),
         *_check_unattended(places),
         *_check_login(),
-        _check_cgroup(),
+        _check_oom_counter(),
+        _check_own_cgroup(),
         *_check_proc(),
     ]
 
@@ -152,12 +153,21 @@ def _check_login() -> Iterator[Check]:
         yield Check("login manager", Level.OK, "servers go on after a logout")
 
 
-def _check_cgroup() -> Check:
+def _check_oom_counter() -> Check:
     counter = oom.find_counter()
     if counter is None:
         what = "no cgroup tells of processes that the kernel killed for want of memory"
         return Check("cgroup", Level.WARNING, what, "mount cgroup 2; until then such an end looks like somebody's kill")
     return Check("cgroup", Level.OK, f"{counter.path} counts what the kernel kills for want of memory")
+
+
+def _check_own_cgroup() -> Check:
+    own = cgroup.find(os.getpid())
+    if own is not None and cgroup.can_divide(own):
+        return Check("cgroup", Level.OK, f"each server gets a cgroup of its own below {own}")
+    why = "there is no cgroup 2 here" if own is None else f"{own} isn't ours to divide"
+    what = f"servers get no cgroup of their own ({why}): their processes are told by session, parents, log and mark"
+    return Check("cgroup", Level.OK, what, "`systemd-run --user --scope sgltui` has one" if own is not None else "")
 
 
 def _check_proc() -> Iterator[Check]:

@@ -32,6 +32,7 @@ from tui.gpu import GpuReading
 from tui.gpu.open import open_reader
 from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State
+from tui.keeper.steps import step
 from tui.launch.access import proven_endpoint
 from tui.launch.again import spec_of
 from tui.launch.measured import key_of, store
@@ -267,6 +268,7 @@ def _write_once(recorded: Recorded, path: Path, places: Places) -> None:
     explained = explain(case)
     document = to_json(explained.diagnosis, explained.secrets)
     document["memory"]["server"] = _ask_for_figures(recorded) or _figures_before(path)
+    step("explainer-writes")
     write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
     _keep_figures(recorded, explained, document["memory"], places)
 

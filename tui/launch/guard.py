@@ -31,7 +31,7 @@ def check_name(places: Places, name: str) -> None:
         return
     if not newest.is_local and not newest.is_over:
         raise RefusedError(
-            f"{name!r} is on record as running on {newest.launch.machine.hostname}, in another pid namespace or host",
+            f"{name!r} is on record as running on {newest.launch.machine.hostname}, in another namespace or host",
             f"stop it there, or, if that is gone, remove {newest.files.directory}; or give another --name",
         )
     if newest.is_in_the_way:
@@ -143,8 +143,9 @@ def check_space(folder: Path) -> None:
             "make it writable, or set SGLTUI_STATE_DIR to another folder",
         ) from error
     if not os.access(folder, os.W_OK | os.X_OK):
+        why = errno.EROFS if free_bytes.f_flag & os.ST_RDONLY else errno.EACCES
         raise RefusedError(
-            f"can't write launches to {folder}: {os.strerror(errno.EACCES)}",
+            f"can't write launches to {folder}: {os.strerror(why)}",
             "make it writable, or set SGLTUI_STATE_DIR to another folder",
         )
     if free_bytes.f_bavail * free_bytes.f_frsize < _MIN_FREE_BYTES:

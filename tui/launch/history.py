@@ -63,11 +63,22 @@ def read_history(places: Places, name: str) -> tuple[Attempt, ...]:
     attempts: list[Attempt] = []
     before: LaunchRecord | None = None
     for launch in list_launches(places, name):
-        with suppress(RecordError):  # `doctor` shows those that are broken
+        with suppress(RecordError):  # told by `broken_records`
             recorded = read_launch(places.instances / name / launch)
             attempts.append(_attempt(recorded, before))
             before = recorded.launch
     return tuple(attempts)
+
+
+def broken_records(places: Places, name: str) -> tuple[str, ...]:
+    """What is the matter with each launch of a name that can't be read."""
+    found: list[str] = []
+    for launch in list_launches(places, name):
+        try:
+            read_launch(places.instances / name / launch)
+        except RecordError as error:
+            found.append(str(error))
+    return tuple(found)
 
 
 def _attempt(recorded: Recorded, before: LaunchRecord | None) -> Attempt:

@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -55,8 +55,10 @@ def hand_over(
         raise SgltuiError(f"the keeper of {files.directory} didn't start: {why}", "see `sgltui ps`")
 
 
-def make_order(argv: Sequence[str], environment: Mapping[str, str], record: LaunchRecord) -> dict[str, Any]:
-    """What a keeper is told through a pipe, since it may hold secrets."""
+def make_order(
+    argv: Sequence[str], environment: Mapping[str, str], record: LaunchRecord, *, lacks: str | None = None
+) -> dict[str, Any]:
+    """What a keeper is told through a pipe, since it may hold secrets: `tui.keeper.order.Order`."""
     words = Words(argv, record.sglang_version)
     return {
         "argv": list(argv),
@@ -65,6 +67,7 @@ def make_order(argv: Sequence[str], environment: Mapping[str, str], record: Laun
         "api_key": words.get("--api-key"),
         "tls": words.has("--ssl-certfile"),
         "has_ready": _may_have_ready(record.sglang_version),
+        "lacks": lacks,
     }
 
 
@@ -74,6 +77,15 @@ def _may_have_ready(version: str | None) -> bool:
         return version is None or parse_release(version).includes(_NO_READY_BEFORE)
     except UsageError:  # a build that calls itself something else
         return True
+
+
+def gpu_environment(indices: Iterable[int]) -> dict[str, str]:
+    """Make the server see exactly its GPUs, numbered as NVML does (by PCI bus).
+
+    Indices rather than uuids: parts of SGLang read this variable as numbers.
+    """
+    visible = ",".join(map(str, indices))
+    return {"CUDA_DEVICE_ORDER": "PCI_BUS_ID", "CUDA_VISIBLE_DEVICES": visible} if visible else {}
 
 
 def start_keeper(

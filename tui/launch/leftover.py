@@ -14,7 +14,7 @@ import msgspec
 
 from tui.errors import RefusedError, UsageError
 from tui.gpu import GpuReading
-from tui.keeper import procfs, sglang_marks
+from tui.keeper import cgroup, procfs, sglang_marks
 from tui.keeper.files import LaunchFiles
 from tui.keeper.identity import ProcessIdentity, age_s, identify, read_stat
 from tui.keeper.members import Members
@@ -39,6 +39,7 @@ class Leftover:
         root: its main process, or the uppermost of those that have lost theirs.
         members: all of it, the root among them.
         gpus: uuids of the GPUs on which they hold memory.
+        enclosure: the cgroup that a keeper made for it, whose records are gone or elsewhere, and its mark.
     """
 
     root: ProcessIdentity
@@ -46,6 +47,8 @@ class Leftover:
     gpus: tuple[str, ...]
     host: str
     port: int
+    enclosure: Path | None = None
+    mark: str = _NO_MARK
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,8 @@ def find_leftover(places: Places, pid: int, reading: GpuReading) -> Leftover:
         raise RefusedError(f"process {pid} belongs to another user", "ask that user, or stop it as that user")
     _check_unrecorded(places, [identity])
     root = _find_root(pid)
-    members = _find_members(root)
+    enclosure, mark = cgroup.find_enclosure(root.pid) or (None, _NO_MARK)
+    members = _find_members(root, enclosure)
     _check_unrecorded(places, members)
     words = Words(procfs.command_line(root.pid))
     pids = {member.pid for member in members}
@@ -82,6 +86,8 @@ def find_leftover(places: Places, pid: int, reading: GpuReading) -> Leftover:
         gpus=tuple(gpu.uuid for gpu in reading.gpus if any(process.pid in pids for process in gpu.processes)),
         host=words.get("--host") or _DEFAULT_HOST,
         port=words.get_int("--port", _DEFAULT_PORT),
+        enclosure=enclosure,
+        mark=mark,
     )
 
 
@@ -105,8 +111,11 @@ def stop_leftover(places: Places, leftover: Leftover, request: StopRequest) -> S
     """End the tree as a launch of ours is ended, and report."""
     with tempfile.TemporaryDirectory(prefix="sgltui-stop-") as folder:  # what a stop notes on its way
         records = LaunchRecords(LaunchFiles(Path(folder)))
-        records.note(members=[member.as_json() for member in leftover.members])
-        target = Target(_NO_MARK, leftover.host, leftover.port, list(leftover.gpus), places.simulated)
+        records.note(
+            members=[member.as_json() for member in leftover.members],
+            cgroup=leftover.enclosure and str(leftover.enclosure),
+        )
+        target = Target(leftover.mark, leftover.host, leftover.port, list(leftover.gpus), places.simulated)
         run = Run(records, target, leftover.root, is_parent=False)
         report: dict[str, Any] = Stopper(run, request).stop()
     return msgspec.convert(report, StopRecord)
@@ -144,10 +153,10 @@ def _is_sglang(pid: int) -> bool:
     return sglang_marks.is_main(pid) or sglang_marks.is_child(pid)
 
 
-def _find_members(root: ProcessIdentity) -> list[ProcessIdentity]:
-    """The root, all below it, and what has lost its parent: of the same session and log, and by its marks SGLang's."""
+def _find_members(root: ProcessIdentity, enclosure: Path | None) -> list[ProcessIdentity]:
+    """The root, what is below it or in its cgroup, and its orphans: of its session and log, and SGLang's."""
     relatives = [relative for pid in procfs.all_pids() if (relative := _relative(pid, root)) is not None]
-    members = Members(root, _NO_MARK, None, remembered=relatives)
+    members = Members(root, _NO_MARK, None, remembered=relatives, enclosure=enclosure)
     members.refresh()
     return members.alive()
 

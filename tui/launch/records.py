@@ -31,6 +31,7 @@ class Machine(msgspec.Struct, frozen=True):
     machine_id: str
     boot_id: str
     pid_namespace: str
+    time_namespace: str | None = None  # not in older records
 
     @classmethod
     def this(cls) -> Machine:
@@ -38,10 +39,14 @@ class Machine(msgspec.Struct, frozen=True):
         return cls(**this_machine())
 
     def is_this(self) -> bool:
-        """Recorded here, so that its pids mean something to us; also before the last reboot."""
+        """Recorded here, so that its pids and start times mean something to us; also before the last reboot."""
         here = Machine.this()
-        same_host = (self.machine_id, self.hostname) == (here.machine_id, here.hostname)
-        return same_host and (self.pid_namespace == here.pid_namespace or self.boot_id != here.boot_id)
+        if (self.machine_id, self.hostname) != (here.machine_id, here.hostname):
+            return False
+        if self.boot_id != here.boot_id:
+            return True
+        same_clock = self.time_namespace in (None, here.time_namespace)
+        return same_clock and self.pid_namespace == here.pid_namespace
 
 
 class GivenGpu(msgspec.Struct, frozen=True):
@@ -176,6 +181,7 @@ class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
         crashed: the child whose death it died of.
         explanation: the same in words; what the log says of the reason comes before it.
         restart: whether it is launched again, in words, where its preset asks for that.
+        restart_at: when that is to happen; None when it isn't.
     """
 
     state: State
@@ -190,6 +196,7 @@ class ExitRecord(msgspec.Struct, frozen=True, kw_only=True):
     crashed: CrashedRecord | None = None
     explanation: str | None = None
     restart: str | None = None
+    restart_at: Moment | None = None
     stop: StopRecord | None = None
 
 
@@ -224,6 +231,19 @@ class Recorded(msgspec.Struct, frozen=True):
     def is_over(self) -> bool:
         """Its end is recorded."""
         return self.exit is not None or self.state.state in ENDED
+
+    @property
+    def is_newest(self) -> bool:
+        """The name means this launch."""
+        current = self.files.directory.parent / CURRENT
+        return current.is_symlink() and str(current.readlink()) == self.files.directory.name
+
+    @property
+    def awaits_restart(self) -> bool:
+        """It has failed and is to be launched again; a restart of the machine or a launch by hand calls that off."""
+        if self.exit is None or self.exit.restart_at is None or not self.is_local:
+            return False
+        return self.launch.machine.boot_id == boot_id() and self.is_newest
 
     @property
     def is_in_the_way(self) -> bool:

@@ -15,7 +15,7 @@ from tui.keeper.steps import step
 from tui.launch import guard
 from tui.launch.directory import create_launch, launching, next_launch
 from tui.launch.fit import Warn, check_fit
-from tui.launch.keeping import hand_over
+from tui.launch.keeping import gpu_environment, hand_over
 from tui.launch.ports import Promise, choose_port
 from tui.launch.prune import prune
 from tui.launch.records import GivenGpu, LaunchRecord, LogLimitsRecord, Machine, Recorded, ReferenceRecord
@@ -151,7 +151,7 @@ class Launcher:
         record = self._record(request, command, gpus, promise.port)
         files = create_launch(self._places, record)
         step("launcher-recorded")
-        environment = {**os.environ, **request.environment, **_gpu_environment(gpus)}
+        environment = {**os.environ, **request.environment, **gpu_environment(gpu.index for gpu in gpus)}
         hand_over(files, command, record, environment, promise, lock=lock)
         prune(self._places, record.name, self._settings.keep_launches)
         return f"{record.name}/{record.launch}"
@@ -230,16 +230,3 @@ def _current_folder() -> str:
 
 def _shown(value: str) -> str:
     return HIDDEN if isinstance(value, Secret) else value
-
-
-def _gpu_environment(gpus: tuple[GpuSnapshot, ...]) -> dict[str, str]:
-    """Make the server see exactly its GPUs, numbered as NVML does (by PCI bus).
-
-    Indices rather than uuids: parts of SGLang read this variable as numbers.
-    """
-    if not gpus:
-        return {}
-    return {
-        "CUDA_DEVICE_ORDER": "PCI_BUS_ID",
-        "CUDA_VISIBLE_DEVICES": ",".join(str(gpu.index) for gpu in gpus),
-    }
