@@ -248,10 +248,10 @@ class FakeCore:
         self.on_launch(request)
         return f"{request.name or request.preset}/20261129T200000Z-0001"
 
-    def sheet(self, about: Editable) -> FlagSheet:
+    def sheet(self, about: Editable, *, ask: bool) -> FlagSheet:
         """Of SGLang 0.5.11, with its recorded inventory."""
         del about
-        return FlagSheet("0.5.11", "Qwen/Qwen3.6-27B", self.words, load_inventory("0.5.11"), "0")
+        return FlagSheet("0.5.11", "Qwen/Qwen3.6-27B", self.words, load_inventory("0.5.11"), "0", is_own=ask)
 
     def last_worked(self, name: str) -> Worked:
         """What is set as `worked`."""

@@ -170,7 +170,8 @@ async def test_read_only_looks_and_changes_nothing() -> None:
 async def test_a_sheet_that_cannot_be_read_is_told() -> None:
     core = core_with()
 
-    def refuse(_about: Adjusted) -> None:
+    def refuse(_about: Adjusted, *, ask: bool) -> None:
+        del ask
         raise RefusedError("no interpreter with SGLang was found", "name one in the settings")
 
     core.sheet = refuse  # type: ignore[method-assign,assignment]
@@ -183,7 +184,7 @@ async def test_a_sheet_that_cannot_be_read_is_told() -> None:
 def test_the_rows_changed_first() -> None:
     core = FakeCore()
     core.words = TYPED
-    sheet = core.sheet(Adjusted("story", "1"))
+    sheet = core.sheet(Adjusted("story", "1"), ask=False)
     rows = flag_rows(sheet, EIGHT.unsetting("trust-remote-code"))
     assert [(row.name, row.value, row.was) for row in rows[:6]] == [
         ("changed", None, None),

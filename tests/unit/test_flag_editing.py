@@ -30,9 +30,16 @@ def test_every_spelling_means_the_same_flag() -> None:
         assert "--tp" not in edit_words(TYPED, FlagEdit(unset=(name,)), V11)
 
 
-def test_the_newest_release_s_name_is_understood() -> None:
-    """0.5.11's main spelling is --tensor-parallel-size, 0.5.23's is --tp-size; both have both."""
+def test_a_name_of_another_release_is_understood() -> None:
+    """0.5.11's main spelling is --tensor-parallel-size, 0.5.23's is --tp-size; 0.5.14 renamed cuda-graph-max-bs."""
     assert edit_words(("--tp", "1"), FlagEdit((("tp-size", ("4",)),)), V11) == ("--tensor-parallel-size", "4")
+    for name, inventory, written in (
+        ("cuda-graph-max-bs-decode", V11, "--cuda-graph-max-bs"),
+        ("cuda-graph-max-bs", V23, "--cuda-graph-max-bs-decode"),
+        ("mamba-scheduler-strategy", V23, "--mamba-radix-cache-strategy"),
+    ):
+        words = ("8",) if "bs" in name else ("extra_buffer",)
+        assert edit_words((), FlagEdit(((name, words),)), inventory) == (written, *words)
 
 
 def test_a_flag_typed_twice_is_changed_once() -> None:

@@ -229,7 +229,10 @@ class SgltuiApp(App[None]):
 
     async def _read_sheet(self, screen: AdjustScreen, about: Editable) -> None:
         try:
-            screen.fill(await in_thread(partial(self._core.sheet, about)))
+            sheet = await in_thread(partial(self._core.sheet, about, ask=False))
+            screen.fill(sheet)
+            if not sheet.is_own:  # meanwhile the recorded flags do; the installation's own come with their help
+                screen.fill(await in_thread(partial(self._core.sheet, about, ask=True)))
         except Exception:
             screen.close()
             raise

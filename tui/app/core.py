@@ -90,6 +90,7 @@ class FlagSheet:
         release: that would run it.
         words: as recorded, without secrets.
         gpus: indices as typed.
+        is_own: the flags are the installation's own, with its help.
     """
 
     release: str
@@ -97,6 +98,7 @@ class FlagSheet:
     words: tuple[str, ...]
     inventory: FlagInventory
     gpus: str
+    is_own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,8 +172,10 @@ class Core(Protocol):
         """
         ...
 
-    def sheet(self, about: Editable) -> FlagSheet:
+    def sheet(self, about: Editable, *, ask: bool) -> FlagSheet:
         """The flags of the launch or the preset that it starts from.
+
+        `ask`: the installation itself, which may take a minute the first time.
 
         Raises:
             SgltuiError: its record or preset can't be read, or no interpreter can run it.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from threading import Event
 
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
@@ -12,15 +13,17 @@ from tui.cli.context import Context
 from tui.errors import RefusedError, SgltuiError
 from tui.gpu import GpuReading
 from tui.keeper.stop import StopRequest
-from tui.launch.again import edit_spec, last_that_worked, typed_words, words_of
+from tui.launch.again import edit_spec, last_that_worked, spec_of, typed_words, words_of
 from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
+from tui.launch.flag_check import check_spec
 from tui.launch.planning import choose_release
 from tui.launch.records import Recorded, find_launch
 from tui.launch.relaunch import Relauncher
 from tui.launch.spec import LaunchSpec, spec_from_preset
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
+from tui.lint import Severity
 from tui.metrics.limits import Bound, Limit, find_limit, recent
 from tui.metrics.live import LiveMetrics
 from tui.metrics.relief import find_relief
@@ -29,6 +32,9 @@ from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
 from tui.presets.watch import watch_presets
 from tui.sglang.edit import diff_words
+from tui.sglang.interpreter import find_interpreter
+from tui.sglang.target import Target, ask_target, cached_target, recorded_target
+from tui.sglang.versions import parse_release
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB
 
@@ -89,23 +95,45 @@ class LocalCore:
         """The memory budget of a launch; what was planned a moment ago isn't planned again."""
         if isinstance(about, LaunchedServer):
             return self._budgets.plan_launch(f"{about.name}/{about.launch}", gpus, about.pids)
-        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        own = frozenset[int]()
         if isinstance(about, Adjusted):
-            spec = self._relauncher.adjust(self._base(about), about.edit, about.gpus)
-            return self._budgets.plan_spec(spec, gpus, visible, own=about.pids)
-        return self._budgets.plan_spec(self._spec(about), gpus, visible)
+            spec, own = self._relauncher.adjust(self._base(about), about.edit, about.gpus), about.pids
+        else:
+            spec = self._spec(about)
+        budget = self._budgets.plan_spec(spec, gpus, os.environ.get("CUDA_VISIBLE_DEVICES"), own=own)
+        return replace(budget, warnings=(*self._lint(spec), *budget.warnings))
 
-    def sheet(self, about: Editable) -> FlagSheet:
+    def _lint(self, spec: LaunchSpec) -> Iterator[str]:
+        """What SGLang would refuse of its flags, or ignore."""
+        checked = check_spec(spec, self._target(spec, ask=False), hub=self._context.places.hub)
+        for finding in checked.findings:
+            if finding.severity is not Severity.NOTE:
+                refused = "SGLang would refuse it: " if finding.severity is Severity.ERROR else ""
+                yield f"{refused}{finding.what}; {finding.remedy}"
+
+    def sheet(self, about: Editable, *, ask: bool) -> FlagSheet:
         """The flags of the launch or the preset that it starts from."""
         if isinstance(about, Adjusted):
             base = self._base(about)
-            release, words, model = self._relauncher.release_of(base), words_of(base.launch), base.launch.model
+            spec, words, model = spec_of(base.launch), words_of(base.launch), base.launch.model
             gpus = ",".join(str(gpu.index) for gpu in base.launch.gpus)
         else:
             spec = self._preset_spec(about)
-            release, words, model = self._release_of(spec), typed_words(spec), spec.model
-            gpus = ",".join(map(str, spec.gpus or ()))
-        return FlagSheet(release, model, words, nearest_inventory(release), gpus)
+            words, model, gpus = typed_words(spec), spec.model, ",".join(map(str, spec.gpus or ()))
+        target = self._target(spec, ask=ask)
+        # Of a release without recorded flags its neighbours' are known; one of them is enough to edit with.
+        inventory = target.inventories[0] if target.own else nearest_inventory(target.release.text)
+        return FlagSheet(target.release.text, model, words, inventory, gpus, is_own=target.own)
+
+    def _target(self, spec: LaunchSpec, *, ask: bool) -> Target:
+        places, settings = self._context.places, self._context.settings
+        try:
+            found = find_interpreter(spec.engine.python, settings.python, places.simulated, places.settings_file)
+        except SgltuiError:
+            return recorded_target(choose_release(spec, settings, places)[0])
+        if places.simulated is not None:
+            return recorded_target(parse_release(found.sglang_version))
+        return ask_target(found, places.flag_cache) if ask else cached_target(found, places.flag_cache)
 
     def last_worked(self, name: str) -> Worked:
         """The newest earlier launch that became ready."""

@@ -76,13 +76,22 @@ class Relauncher:
         self._reader = reader
         self._warn = warn
 
+    def interpreter_of(self, base: Recorded) -> Interpreter:
+        """What would run a launch now.
+
+        Raises:
+            SgltuiError: it can't be used.
+        """
+        python, settings, places = spec_of(base.launch).engine.python, self._settings, self._places
+        return find_interpreter(python, settings.python, places.simulated, places.settings_file)
+
     def release_of(self, base: Recorded) -> str:
         """The release that would run a launch now.
 
         Raises:
             SgltuiError: its interpreter can't be used.
         """
-        return self._interpreter(base).sglang_version
+        return self.interpreter_of(base).sglang_version
 
     def adjust(self, base: Recorded, edit: FlagEdit, gpus: str | None = None) -> LaunchSpec:
         """A launch with some flags changed; its secrets stand in it as `***`.
@@ -105,7 +114,7 @@ class Relauncher:
             SgltuiError: a flag is wrong for the release, a secret isn't on record, or it isn't ours.
         """
         check_ours(base, "relaunch")
-        found = self._interpreter(base)
+        found = self.interpreter_of(base)
         adjusted = self.adjust(base, edit, gpus)
         command = tuple(redact(server_argv(found, adjusted.engine.entry, adjusted.words)))
         difference = diff_words(words_of(base.launch), adjusted.words, nearest_inventory(found.sglang_version))
@@ -126,12 +135,12 @@ class Relauncher:
         if running is not None:
             check_ours(running, "relaunch")
         prepared = launcher.prepare(draft.spec)
-        launcher.check_room(prepared, running)
+        launcher.check(prepared, running, force=force)
         self._check_fit(draft, force=force)
         if running is not None:
             _require_released(running, stop_launch(self._places, running.address, stop))
             _wait_for_keeper(running)
-        return launcher.start(prepared, force=True)
+        return launcher.start(prepared, force=True, checked=True)
 
     def plan(self, draft: Draft) -> MemoryBudget:
         """What it would take, with the memory of what runs under its name free again.
@@ -143,10 +152,6 @@ class Relauncher:
         own = frozenset(member.pid for member in running.living_members()) if running is not None else frozenset()
         budgets = Budgets(self._places, self._settings)
         return budgets.plan_spec(draft.spec, self._reader.read(), os.environ.get("CUDA_VISIBLE_DEVICES"), own=own)
-
-    def _interpreter(self, base: Recorded) -> Interpreter:
-        python, settings, places = spec_of(base.launch).engine.python, self._settings, self._places
-        return find_interpreter(python, settings.python, places.simulated, places.settings_file)
 
     def _running(self, name: str) -> Recorded | None:
         return next((one for one in guard.running(self._places) if one.launch.name == name), None)

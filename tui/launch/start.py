@@ -105,20 +105,27 @@ class Launcher:
         guard.check_model(request.model)
         return request
 
-    def check_room(self, request: Prepared, leaving: Recorded | None) -> None:
-        """See that its port and its GPUs can be had once another launch has left them.
+    def check(self, request: Prepared, leaving: Recorded | None, *, force: bool = False) -> None:
+        """See that its port and its GPUs can be had once another launch has left them, and that SGLang takes its flags.
 
         Raises:
-            RefusedError: they can't.
+            RefusedError: they can't, or it doesn't and isn't forced.
         """
+        from tui.launch.flag_check import check_flags, settle_target  # noqa: PLC0415 - as in `start`
+
         ours = [one for one in guard.running(self._places) if leaving is None or one.address != leaving.address]
         inherited = leaving is not None and request.port == leaving.launch.port
         if not inherited:
             self._choose_port(request, ours).close()
-        self._choose_gpus(request, self._reader.read(), ours)
+        gpus = self._choose_gpus(request, self._reader.read(), ours)
+        target = settle_target(request.spec, request.interpreter, self._places, self._warn)
+        check_flags(request.spec, target, gpus, self._places.hub, self._warn, force=force)
 
-    def start(self, request: Prepared, *, force: bool = False) -> str:
-        """Start what was prepared and return its address; arguments and errors are those of `launch`."""
+    def start(self, request: Prepared, *, force: bool = False, checked: bool = False) -> str:
+        """Start what was prepared and return its address; arguments and errors are those of `launch`.
+
+        `checked`: its flags were checked already, and whoever asked was told.
+        """
         # Only now: the rules take as long to import as the rest.
         from tui.launch.flag_check import check_flags, settle_target  # noqa: PLC0415 - see above
 
@@ -130,7 +137,8 @@ class Launcher:
             promise = self._choose_port(request, ours)
             try:
                 gpus = self._choose_gpus(request, reading, ours)
-                check_flags(request.spec, target, gpus, self._places.hub, self._warn, force=force)
+                if not checked:
+                    check_flags(request.spec, target, gpus, self._places.hub, self._warn, force=force)
                 version, hub = request.interpreter.sglang_version, self._places.hub
                 check_fit(request.spec, version, gpus, reading, self._warn, force=force, hub=hub)
                 return self._start(request, gpus, promise, lock)

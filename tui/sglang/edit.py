@@ -1,6 +1,7 @@
 """Changing a server's command line flag by flag: what is typed stays as it was typed, but for what is changed.
 
-A flag is meant by any of its spellings, also by the main one of the newest release.
+A flag is meant by any of its spellings, also by those of another release: `cuda-graph-max-bs-decode` is what 0.5.11
+calls `cuda-graph-max-bs`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from tui.errors import UsageError
 from tui.sglang.command import redact
 from tui.sglang.flags import Flag, FlagInventory
 from tui.sglang.parse import name_of, read_value
+from tui.sglang.renames import RENAMES
 from tui.toml_decode import did_you_mean
 
 
@@ -193,8 +195,17 @@ def _main(option: str, flag: Flag) -> str:
 
 def _lookup(name: str, inventory: FlagInventory) -> Flag | None:
     exact = inventory.find(f"--{name}")
-    renamed = exact or next((flag for flag in inventory.flags if name_of(flag) == name), None)
-    return renamed or inventory.resolve(f"--{name}")
+    if exact is not None:
+        return exact
+    newest = next((flag for flag in inventory.flags if name_of(flag) == name), None)
+    return newest or inventory.resolve(f"--{name}") or _renamed(name, inventory)
+
+
+def _renamed(name: str, inventory: FlagInventory) -> Flag | None:
+    """The flag that has this name in another release, where its values mean the same."""
+    pairs = ((row.old, row.new) for row in RENAMES if not row.values)
+    others = (other for pair in pairs for one, other in (pair, pair[::-1]) if one == name)
+    return next((flag for other in others if (flag := inventory.find(f"--{other}")) is not None), None)
 
 
 def _checked(edit: FlagEdit, inventory: FlagInventory) -> Iterator[tuple[str, tuple[str, ...]]]:

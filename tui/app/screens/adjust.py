@@ -102,7 +102,9 @@ class AdjustScreen(Screen[None]):
         self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {_KEYS}", "$quiet"))
 
     def fill(self, sheet: FlagSheet) -> None:
-        """The flags are read."""
+        """The flags are read; a second time when the installation has told its own. What was changed stays."""
+        if not self.is_attached:  # it was left
+            return
         self._sheet = sheet
         self._show_title()
         self._edit(self._about.edit)
@@ -256,6 +258,8 @@ class AdjustScreen(Screen[None]):
         event.stop()
         flag = event.row.flag
         words = "" if flag is None else f"--{flag.name}: {value_words(flag)}"
+        if flag is not None and flag.help:
+            words += f". {flag.help}"
         self.query_one("#flag-help", TextLine).show(Content.styled(self._glyphs.plain(words), "$quiet"))
 
     def _end_typing(self) -> None:
