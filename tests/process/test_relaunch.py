@@ -90,7 +90,7 @@ def test_what_cannot_be_launched_stops_nothing(command_line: CommandLine) -> Non
             ("--set", KEY, "--set", "max-running-requests=many"),
         ),
         (3, "it won't fit", ("--set", KEY, "--set", "mem-fraction-static=0.001")),
-        (1, "SGLang would refuse its arguments: --context-length is 0", ("--set", KEY, "--set", "context-length=0")),
+        (1, "refuse it: --context-length is 0", ("--set", KEY, "--set", "context-length=0")),
         (1, "there is no GPU 7", ("--set", KEY, "--on", "7")),
         (1, "is taken by", ("--set", KEY, "--set", f"port={taken.getsockname()[1]}")),
         (1, "the value of --api-key isn't on record", ()),

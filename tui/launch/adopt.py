@@ -54,7 +54,7 @@ def adopt_launch(places: Places, address: str) -> Adoption:
         raise RefusedError(f"{recorded.address} isn't running: it is {recorded.current_state()}", "see `sgltui ps`")
     promise = promise_port(recorded.launch.port)
     try:
-        order = _order(places, recorded)
+        order = _order(recorded)
         why = start_keeper("adopt", recorded.files, order, promise)
     finally:
         if promise is not None:
@@ -98,7 +98,7 @@ def _restarted(recorded: Recorded, lacks: str | None) -> Adoption:
     raise RefusedError(f"{recorded.address} isn't launched again: {lacks}", "launch it by hand")
 
 
-def _order(places: Places, recorded: Recorded) -> dict[str, Any]:
+def _order(recorded: Recorded) -> dict[str, Any]:
     """What the first keeper was told, read from the server itself: its records hold no secrets.
 
     Without a server to ask, it is put together anew where it is needed: for a restart.
@@ -108,7 +108,7 @@ def _order(places: Places, recorded: Recorded) -> dict[str, Any]:
     if environment or record.restart is None:
         return make_order(argv or record.argv, environment, record)
     try:
-        command, environment = recall(places, record)
+        command, environment = recall(record)
     except SgltuiError as error:
         return make_order(record.argv, {}, record, lacks=error.what)
     return make_order(command, environment, record)

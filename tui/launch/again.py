@@ -64,7 +64,7 @@ def with_secrets(spec: LaunchSpec, launch: LaunchRecord) -> LaunchSpec:
             typed += given.typed
         elif given.name in references:
             name, known = references[given.name]
-            flags[name] = _reference(known, f"--{name}")
+            flags[name] = reference_of(known, f"--{name}")
         else:
             raise RefusedError(
                 f"the value of --{given.name} isn't on record: it was typed by hand, and secrets are never kept",
@@ -92,6 +92,21 @@ def typed_words(spec: LaunchSpec) -> tuple[str, ...]:
     """All flags of a launch as words, but for those whose value is a reference."""
     plain = {name: value for name, value in spec.flags.items() if not isinstance(value, Reference)}
     return (*(word for name, value in plain.items() for word in flag_words(f"--{name}", value)), *spec.words)
+
+
+def reference_of(known: ReferenceRecord, key: str) -> Reference:
+    """Where a secret on record comes from; `key` is what has it, for messages.
+
+    Raises:
+        RefusedError: it was recorded by a newer sgltui.
+    """
+    kind = next((kind for kind in REFERENCE_KINDS if kind == known.kind), None)
+    if kind is None:
+        raise RefusedError(
+            f"{key} comes from a {printable(known.kind)!r}, which this sgltui doesn't know",
+            "update it, or launch its preset",
+        )
+    return Reference(kind, known.target)
 
 
 def last_that_worked(places: Places, name: str) -> Recorded | None:
@@ -126,17 +141,7 @@ def _secret(name: str, value: str | Reference, references: Mapping[str, Referenc
         raise RefusedError(
             f"where the value of {name} came from isn't on record", "launch it from its preset, which has the reference"
         )
-    return _reference(references[name], name)
-
-
-def _reference(known: ReferenceRecord, key: str) -> Reference:
-    kind = next((kind for kind in REFERENCE_KINDS if kind == known.kind), None)
-    if kind is None:
-        raise RefusedError(
-            f"{key} comes from a {printable(known.kind)!r}, which this sgltui doesn't know",
-            "update it, or launch its preset",
-        )
-    return Reference(kind, known.target)
+    return reference_of(references[name], name)
 
 
 def _is_module(launch: LaunchRecord) -> bool:
