@@ -19,9 +19,9 @@ from tui.errors import SgltuiError
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
-from tui.metrics.smoke import Smoke
 from tui.launch.explanations import Explanation
 from tui.launch.history import Attempt
+from tui.metrics.smoke import Smoke
 from tui.observe import Instance, Snapshot
 from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
 from tui.sglang.flags import load_inventory
@@ -271,7 +271,7 @@ class FakeCore:
         del gpus
         return f"## report of {about.name}/{about.launch}\n"
 
-    def history(self, name: str) -> tuple[Attempt, ...]:
+    def attempts_at(self, name: str) -> tuple[Attempt, ...]:
         """What is set in `attempts` for this name."""
         return self.attempts.get(name, ())
 

@@ -10,9 +10,9 @@ from typing import Protocol
 from tui.budget.types import MemoryBudget
 from tui.gpu import GpuReading
 from tui.keeper.states import State
-from tui.metrics.smoke import Smoke
 from tui.launch.explanations import Explanation
 from tui.launch.history import Attempt
+from tui.metrics.smoke import Smoke
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
 from tui.sglang.edit import DiffLine, FlagEdit
@@ -182,7 +182,7 @@ class Core(Protocol):
         """
         ...
 
-    def history(self, name: str) -> tuple[Attempt, ...]:
+    def attempts_at(self, name: str) -> tuple[Attempt, ...]:
         """The attempts at one server, oldest first."""
         ...
 

@@ -16,12 +16,12 @@ from tui.keeper.stop import StopRequest
 from tui.launch.again import edit_spec, last_that_worked, spec_of, typed_words, words_of
 from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
+from tui.launch.explanations import Explanation, Explanations
 from tui.launch.flag_check import check_spec
+from tui.launch.history import Attempt
 from tui.launch.planning import choose_release
 from tui.launch.records import Recorded, find_launch
 from tui.launch.relaunch import Relauncher
-from tui.launch.explanations import Explanation, Explanations
-from tui.launch.history import Attempt
 from tui.launch.spec import LaunchSpec, spec_from_preset
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
@@ -165,7 +165,7 @@ class LocalCore:
         """The Markdown report of a launch."""
         return self._explanations.report(f"{about.name}/{about.launch}", gpus)
 
-    def history(self, name: str) -> tuple[Attempt, ...]:
+    def attempts_at(self, name: str) -> tuple[Attempt, ...]:
         """The attempts at one server, oldest first."""
         return self._explanations.history(name)
 

@@ -58,35 +58,33 @@ def exit_words(returncode: int | None, failure: str, outcome: Outcome, *, has_ro
 
 
 def _with_figures(diagnosis: Diagnosis) -> str | None:
-    short = short_gib(diagnosis)
     if diagnosis.failure in _POOLS:
-        rest, reserve = diagnosis.memory.get("rest_gib"), _reserve(diagnosis)
-        if rest is not None and reserve > max(0.0, rest):
-            return f"state for drafts {reserve:.1f} GiB, the pools have {max(0.0, rest):.1f}"
-        return None if not short else f"weights leave no room for the pools: short by {short:.1f} GiB"
-    if diagnosis.failure == "gpu_memory_foreign" and (foreign := _FOREIGN.search(diagnosis.reason)) is not None:
-        return foreign[0]
+        return _of_pools(diagnosis)
+    if diagnosis.failure == "gpu_memory_foreign":
+        foreign = _FOREIGN.search(diagnosis.reason)
+        return None if foreign is None else foreign[0]
+    if diagnosis.failure == "weights_oom" and (missing := diagnosis.memory.get("short_gib")) is not None:
+        return f"the weights don't fit: short by {missing:.1f} GiB"
     piece = _failed_piece(diagnosis)
-    if diagnosis.failure == "weights_oom":
-        if short is not None and diagnosis.memory.get("short_gib") is not None:
-            return f"the weights don't fit: short by {short:.1f} GiB"
-        return None if piece is None else f"the weights don't fit: {_of_piece(piece)}"
-    if piece is not None and diagnosis.failure in _PIECES:
-        return f"{_PIECES[diagnosis.failure]}: {_of_piece(piece)}"
-    return None
+    if piece is None or diagnosis.failure not in _PIECES:
+        return None
+    return f"{_PIECES[diagnosis.failure]}: {piece[0]:.2f} GiB asked for, {piece[1]:.2f} free"
+
+
+def _of_pools(diagnosis: Diagnosis) -> str | None:
+    rest, reserve, short = diagnosis.memory.get("rest_gib"), _reserve(diagnosis), short_gib(diagnosis)
+    if rest is not None and reserve > max(0.0, rest):
+        return f"state for drafts {reserve:.1f} GiB, the pools have {max(0.0, rest):.1f}"
+    return None if not short else f"weights leave no room for the pools: short by {short:.1f} GiB"
 
 
 _PIECES = {
+    "weights_oom": "the weights don't fit",
     "cuda_graph_oom": "out of memory while capturing graphs",
     "activation_oom": "out of memory in a batch",
     "draft_not_budgeted": "no room for the draft model",
     "mamba_pool_alloc_oom": "no room for the state pool",
 }
-
-
-def _of_piece(piece: tuple[float, float]) -> str:
-    size, free = piece
-    return f"{size:.2f} GiB asked for, {free:.2f} free"
 
 
 def _short_of_pool(diagnosis: Diagnosis) -> float | None:

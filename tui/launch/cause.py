@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def describe_cause(recorded: Recorded, state: State, tracker: StageTracker | None) -> str | None:
-    """Why it isn't running, in a few words: what was found in its log, what the log says, else what its exit says; None where nothing is to say.
+    """Why it isn't running, in a few words; None where nothing is to say.
+
+    What was found in its log comes first, then what the log says itself, then what its exit says.
 
     Args:
         recorded: the launch.

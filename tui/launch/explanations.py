@@ -1,4 +1,4 @@
-"""Explanations of launches for a front end that asks again and again: each look costs only what is new, and is bounded."""
+"""Explanations of launches for a front end that asks again and again: each look is bounded, and costs what is new."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from enum import Enum
+from pathlib import Path
 
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.redaction import redact
@@ -146,7 +147,7 @@ class Explanations:
         key = (answer.root_line, answer.secondary_lines, tuple(remark.line for remark in answer.findings))
         if self._quoted is None or self._quoted[0] != key:
             hidden = tuple(_secrets_of(recorded) if secrets is None else secrets)
-            self._quoted = key, _quote(recorded, answer, hidden)
+            self._quoted = key, quote_lines(recorded.files.log, answer, hidden)
         quotes, marks = self._quoted[1]
         attempts = self._attempts_until(recorded) if state is State.FAILED else ()
         return Explanation(recorded.address, state, answer, quotes, marks, attempts, done)
@@ -196,8 +197,12 @@ def _secrets_of(recorded: Recorded) -> tuple[str, ...]:
         return tuple(sorted(detective.secrets))
 
 
-def _quote(recorded: Recorded, answer: Answer, secrets: tuple[str, ...]) -> tuple[tuple[Quote, ...], dict[int, Mark]]:
-    """The lines to show, and the marks of all that the diagnosis names."""
+def quote_lines(log: Path, answer: Answer, secrets: tuple[str, ...]) -> tuple[tuple[Quote, ...], dict[int, Mark]]:
+    """The lines to show, and the marks of all that the diagnosis names.
+
+    Raises:
+        SgltuiError: the log can't be read.
+    """
     root = answer.root_line
     consequences = answer.secondary_lines[:_MARKED]
     kinds = {remark.line: Mark.FINDING for remark in answer.findings if remark.line is not None}
@@ -206,7 +211,7 @@ def _quote(recorded: Recorded, answer: Answer, secrets: tuple[str, ...]) -> tupl
     if root is not None:
         kinds[root] = Mark.ROOT
         near = (root - 1, root, root + 1, *[line for line in consequences if line > root + 1][:_SECONDARY_SHOWN])
-    lines = find_numbered(recorded.files.log, {*kinds, *(line for line in near if line > 0)})
+    lines = find_numbered(log, {*kinds, *(line for line in near if line > 0)})
     quotes = tuple(
         Quote(
             number,

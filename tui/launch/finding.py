@@ -1,4 +1,4 @@
-"""The last words on a launch, from the diagnosis that was kept beside it: small, and read again only when it changed."""
+"""The last words on a launch, from the diagnosis that was kept beside it; read again only when that changed."""
 
 from __future__ import annotations
 
