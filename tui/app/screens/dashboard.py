@@ -333,7 +333,9 @@ class Dashboard(FindingActions):
         self._choose_facts()
         self._show_budget()
         absent = words_for_no_log(self.snapshot, self._selected_broken, self._glyphs)
-        self.query_one(FindingPanel).show(one, findings, self._absence, hint=self._hint("finding"))
+        key = Adjust.keys[0] if Adjust.why_not(self.situation) is None else ""
+        hint = self._hint("finding")
+        self.query_one(FindingPanel).show(one, findings, self._absence, hint=hint, adjust_key=key)
         log = self.query_one(LogPanel)
         log.show(one, absent, zoomed=self.zoomed == "log", hint=self._hint("log"))
         log.mark_lines(findings.explanation.marks if findings.explanation is not None else {})

@@ -113,6 +113,8 @@ class BudgetPanel(VerticalScroll, can_focus=True):
         budget = self._answer.budget if self._answer is not None else None
         rest = _between_rules(glyphs, "", self._conditions(budget) if budget is not None else "", self._hint)
         start = f" Budget {glyphs.pointer} "
+        if self.size.width - len(start) - len(rest) - _FRAME_CELLS < _NAME_LEAST:  # how to see the others comes first
+            rest = _between_rules(glyphs, "", self._hint)
         room = self.size.width - len(start) - len(rest) - _FRAME_CELLS
         return start + glyphs.fit(glyphs.plain(self._whose), max(_NAME_LEAST, room)) + rest
 

@@ -107,7 +107,7 @@ def _changes(changes: Sequence[Change], width: int, glyphs: Glyphs, adjust_key: 
     if not changes:
         return []
     rows = [_change_row(change, glyphs) for change in changes]
-    key = f" ({adjust_key} launches again with one of them)" if adjust_key else ""
+    key = f" ({adjust_key} changes flags and launches again)" if adjust_key else ""
     return choice_lines(f"What would help{key}", rows, width, glyphs)
 
 

@@ -142,6 +142,7 @@ def _shorter(facts: Sequence[str]) -> Iterator[Sequence[str]]:
         yield [*others, status]
     for count in range(len(others), 0, -1):
         yield facts[:count]
+        yield [fact.partition(" after ")[0] for fact in facts[:count]]
 
 
 def _outcome(one: Instance) -> str:
