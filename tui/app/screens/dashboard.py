@@ -227,7 +227,7 @@ class Dashboard(FindingActions):
 
     def action_adjust(self) -> None:
         """Ask the app for the flag editor."""
-        self._ask(Adjust, lambda one: AdjustAsked(again(one)))
+        self._ask(Adjust, lambda one: AdjustAsked(again(one), self.offered_changes))
 
     def action_test(self) -> None:
         """Ask the app for one small request."""
