@@ -16,6 +16,8 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from textual.pilot import Pilot
+
 from tui.app.app import SgltuiApp
 from tui.cli.context import Context
 from tui.cli.core import LocalCore
@@ -33,6 +35,8 @@ from tui.simulator.machine import Machine, create_machine, default_gpus
 
 HERE = Path(__file__).parent
 LIMIT_S = 60
+STILL_S = 1.5  # longer than the app waits between two looks at the machine
+UNDER_WAY = ("planning…", "reading…", "reading&#160;its&#160;log…", "reading&#160;presets…")  # as an SVG has blanks
 # What its operator typed: 48 requests are allowed, whose drafts' states take 27.5 GiB.
 STORY = (
     "--mem-fraction-static 0.8 --mamba-scheduler-strategy extra_buffer --speculative-algorithm EAGLE "
@@ -89,16 +93,30 @@ def wait_for(observer: Observer, name: str, fits: Callable[[State], bool]) -> No
 
 
 async def draw(places: Places, name: str, size: tuple[int, int], keys: Sequence[str]) -> None:
-    """Open the app, let it look twice, and save what it shows."""
+    """Open the app, press the keys, and save what it shows once it has come to rest."""
     core = LocalCore(Context(places, load_settings(places), open_reader(places)))
     app = SgltuiApp(core, where="gpu-box-7")
     async with app.run_test(size=size) as pilot:
-        await pilot.pause(1.5)
+        await settle(pilot, places)
         for key in keys:
             await pilot.press(key)
-            await pilot.pause(1.5)
+            await settle(pilot, places)
         (HERE / f"{name}.svg").write_text(app.export_screenshot(title=f"sgltui, {size[0]}x{size[1]}, simulated data"))
     print(f"screenshots/{name}.svg")
+
+
+async def settle(pilot: Pilot[None], places: Places) -> None:
+    """Wait until all servers and a budget or finding are drawn, and nothing has moved for a while."""
+    names, deadline, before = list_names(places), time.monotonic() + LIMIT_S, ""
+    while True:
+        await pilot.pause(STILL_S)
+        picture = pilot.app.export_screenshot()
+        is_there = all(name in picture for name in names) and not any(words in picture for words in UNDER_WAY)
+        if is_there and picture == before:
+            return
+        before = picture
+        if time.monotonic() > deadline:
+            raise SystemExit(f"the screen didn't come to rest within {LIMIT_S} s")
 
 
 if __name__ == "__main__":

@@ -47,6 +47,11 @@ def test_the_story_from_its_own_launch(command_line: CommandLine) -> None:
     assert answer["changes"][0]["set"] == {"max-running-requests": 8}
     kept = kept_diagnosis(command_line, "story", "failed")
     assert (kept["class"], kept["changes"]) == (answer["class"], answer["changes"])
+    (listed,) = json.loads(command_line.ok("ps", "--json"))
+    assert listed["cause"] == kept["brief"]
+    assert listed["cause"].startswith("state for drafts 27.5 GiB, the pools have 24.")
+    (attempt,) = json.loads(command_line.ok("history", "story", "--json"))
+    assert (attempt["cause"], attempt["short_gib"]) == (kept["brief"], kept["short_gib"])
     told = command_line.run("explain", "story").stdout
     assert "✗" in told
     assert "(a consequence)" in told

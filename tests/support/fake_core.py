@@ -12,11 +12,15 @@ from msgspec import structs
 
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import MemoryBudget
+from tui.diagnosis.diagnosis import Confidence, Outcome
 from tui.diagnosis.progress import Progress, Stage
+from tui.diagnosis.stored import Answer
 from tui.errors import SgltuiError
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
+from tui.launch.explanations import Explanation
+from tui.launch.history import Attempt
 from tui.metrics.smoke import Smoke
 from tui.observe import Instance, Snapshot
 from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
@@ -27,6 +31,7 @@ NAME_6000 = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 TOTAL_6000_BYTES = 97887 * MIB  # what NVML says of that GPU
 Planned = MemoryBudget | Exception
 Subject = LaunchRequest | LaunchedServer | Adjusted
+HEALTHY = Answer(1, Outcome.RUNNING, Stage.READY, "none", Confidence.HIGH, "Nothing is wrong with it.")
 EMPTY = Snapshot(GpuReading(), ())
 
 
@@ -171,6 +176,9 @@ class FakeCore:
         words: the flags that a relaunch starts from.
         relaunches: what was relaunched.
         worked: what `last_worked` answers; None: nothing has.
+        explanations: what `explain` answers, by name; without one, that nothing is wrong.
+        explain_gate: `explain` waits for it; it starts open.
+        attempts: what `history` answers, by name.
         on_launch: called with the request, to change `now`.
     """
 
@@ -192,6 +200,11 @@ class FakeCore:
         self.plans: list[Subject] = []
         self.plan_gate = threading.Event()
         self.plan_gate.set()
+        self.explanations: dict[str, Explanation | Exception] = {}
+        self.explained: list[LaunchedServer] = []
+        self.explain_gate = threading.Event()
+        self.explain_gate.set()
+        self.attempts: dict[str, tuple[Attempt, ...]] = {}
         self.grace_s = 30.0
         self.asked = self.looks = 0
         self.on_launch: Callable[[LaunchRequest], None] = lambda _request: None
@@ -240,6 +253,27 @@ class FakeCore:
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def explain(self, about: LaunchedServer, gpus: GpuReading) -> Explanation:
+        """What is set in `explanations` for this name and state, else that nothing is wrong."""
+        del gpus
+        self.explained.append(about)
+        if not self.explain_gate.wait(timeout=30):
+            raise SgltuiError("the test never opened the gate")
+        address = f"{about.name}/{about.launch}"
+        found = self.explanations.get(about.name) or Explanation(address, about.state, HEALTHY)
+        if isinstance(found, Exception):
+            raise found
+        return replace(found, address=address, state=about.state)
+
+    def report(self, about: LaunchedServer, gpus: GpuReading) -> str:
+        """Names what it is about."""
+        del gpus
+        return f"## report of {about.name}/{about.launch}\n"
+
+    def attempts_at(self, name: str) -> tuple[Attempt, ...]:
+        """What is set in `attempts` for this name."""
+        return self.attempts.get(name, ())
 
     def launch(self, request: LaunchRequest) -> str:
         """Remember the request; refuse it if told to."""

@@ -120,9 +120,10 @@ async def test_a_slow_plan_blocks_nothing_and_the_last_selection_wins(tmp_path: 
     async with running(core) as (app, pilot):
         await until(pilot, lambda: core.plans, "the first question")
         await until_shown(pilot, app, "planning…")
-        for key, name in (("j", "qwen36-mtp"), ("j", "qwen36-512"), ("k", "qwen36-mtp")):
+        # Of the one that failed the finding is seen first.
+        for key, title in (("j", "Budget ▸ qwen36-mtp"), ("j", "qwen36-512 · attempt 3"), ("k", "Budget ▸ qwen36-mtp")):
             await pilot.press(key)
-            await until_shown(pilot, app, f"Budget ▸ {name} ")
+            await until_shown(pilot, app, f"{title} ")
         assert "FIT" not in screen_text(app)
         core.plan_gate.set()
         await until_shown(pilot, app, "FITS  173k tokens")

@@ -10,7 +10,8 @@ from tests.support.diagnosing import LOGS, QUIT, READY, SCHEDULER, diagnose, upt
 from tui.diagnosis.conclude import conclude
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.diagnosis import Diagnosis, Ending
-from tui.launch.explain import Case, LogWatch
+from tui.launch.explain import Case
+from tui.launch.watch import LogWatch
 
 OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
 
@@ -77,6 +78,6 @@ def test_a_watch_says_it_as_soon_as_it_is_logged(tmp_path: Path) -> None:
             file.flush()
             found = watch.catch_up().diagnosis
             assert (found.failure == "pool_budget_negative") == (number >= 37), number
-    watch.end(Ending(returncode=-9))
+    watch.update(Case(log, ending=Ending(returncode=-9)))
     assert watch.catch_up().diagnosis.returncode == -9
     watch.close()

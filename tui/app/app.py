@@ -20,17 +20,23 @@ from tui.app.budgets import BudgetAnswer
 from tui.app.command import READ_ONLY
 from tui.app.core import Adjusted, Core, Editable
 from tui.app.dialogues import ask_all
+from tui.app.findings import ExplanationAnswer, ExplanationQuestion
 from tui.app.glyphs import ASCII, UNICODE
+from tui.app.inquiry import Inquiry
 from tui.app.messages import (
     AdjustAsked,
     BackAsked,
     BudgetAsked,
     Explained,
+    ExplanationAsked,
+    HistoryDialogue,
+    HistoryWanted,
     LaunchWanted,
     NoticesRead,
     PresetsChanged,
     RelaunchDialogue,
     RelaunchWanted,
+    ReportWanted,
     SnapshotFailed,
     SnapshotTaken,
     StopAsked,
@@ -72,6 +78,7 @@ class SgltuiApp(App[None]):
     snapshot: var[Snapshot | None] = var(None)
     trouble: var[Trouble | None] = var(None)
     budget: var[BudgetAnswer | None] = var(None)
+    explanation: var[ExplanationAnswer | None] = var(None, always_update=True)
     notices: var[tuple[Notice, ...]] = var(())
     stopping: var[frozenset[str]] = var(frozenset[str]())
     wanted: var[str | None] = var(None, always_update=True)
@@ -86,6 +93,7 @@ class SgltuiApp(App[None]):
         self._sampler = Sampler(core.snapshot, self.post_message)
         self._planner = Planner(core, self._show_budget)
         self._ended = threading.Event()
+        self._inquiry = Inquiry(core, self._show_explanation)
         for one in theme.THEMES:
             self.register_theme(one)
         self.theme = theme.default_theme(os.environ, self.available_themes)
@@ -96,6 +104,7 @@ class SgltuiApp(App[None]):
             SgltuiApp.snapshot,
             SgltuiApp.trouble,
             SgltuiApp.budget,
+            SgltuiApp.explanation,
             SgltuiApp.notices,
             SgltuiApp.stopping,
             SgltuiApp.wanted,
@@ -131,6 +140,19 @@ class SgltuiApp(App[None]):
         """Work it out, after the one that is being worked on."""
         if self._planner.ask(message.question):
             self._start("budget", "the budget", self._planner.work)
+
+    def on_explanation_asked(self, message: ExplanationAsked) -> None:
+        """Look into its log, after the look that is under way."""
+        if self._inquiry.ask(message.question):
+            self._start("explanation", "the explanation", self._inquiry.work)
+
+    def on_report_wanted(self, message: ReportWanted) -> None:
+        """Write it, and give it to the terminal's clipboard."""
+        self._start("report", "the report", partial(self._copy_report, message.question))
+
+    def on_history_wanted(self, message: HistoryWanted) -> None:
+        """Look into the logs of all attempts."""
+        self._start("history", message.dialogue.about, partial(self._read_history, message.dialogue))
 
     def on_explained(self, message: Explained) -> None:
         """Why a key did nothing."""
@@ -210,6 +232,21 @@ class SgltuiApp(App[None]):
 
     def _show_budget(self, answer: BudgetAnswer) -> None:
         self.budget = answer
+
+    def _show_explanation(self, answer: ExplanationAnswer) -> None:
+        self.explanation = answer
+
+    async def _copy_report(self, question: ExplanationQuestion) -> None:
+        name = question.about.name
+        report = await in_thread(partial(self._core.report, question.about, question.gpus))
+        self.copy_to_clipboard(report)
+        self.tell(note(f"copied a report on {name}, secrets left out, where the terminal allows it"))
+
+    async def _read_history(self, dialogue: HistoryDialogue) -> None:
+        try:
+            dialogue.fill(await in_thread(partial(self._core.attempts_at, dialogue.about)))
+        except Exception as error:  # noqa: BLE001 whatever fails is told where the attempts would be
+            dialogue.refuse(trouble_of(error))
 
     def _forget(self, news: Notice) -> None:
         self.notices = tuple(notice for notice in self.notices if notice is not news)

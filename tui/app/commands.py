@@ -178,6 +178,27 @@ class FocusBudget(Command):
     action = "focus_panel('budget')"
 
 
+class FocusFinding(Command):
+    """Go to what was found: why it failed."""
+
+    keys = ("5",)
+    label = "finding"
+    action = "focus_panel('finding')"
+
+
+class History(Command):
+    """Show the attempts at the selected server."""
+
+    keys = ("H",)
+    label = "attempts"
+    action = "history"
+
+    @classmethod
+    def obstacle(cls, situation: Situation) -> str | None:
+        """Somebody's."""
+        return _nobody(situation) if situation.selected is None else None
+
+
 class NextPanel(Command):
     """Go to the next panel; Shift-Tab goes back."""
 
@@ -301,6 +322,8 @@ COMMANDS: tuple[type[Command], ...] = (
     FocusServers,
     FocusLog,
     FocusBudget,
+    FocusFinding,
+    History,
     Down,
     Up,
     Left,

@@ -10,6 +10,8 @@ from typing import Protocol
 from tui.budget.types import MemoryBudget
 from tui.gpu import GpuReading
 from tui.keeper.states import State
+from tui.launch.explanations import Explanation
+from tui.launch.history import Attempt
 from tui.metrics.smoke import Smoke
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
@@ -162,6 +164,26 @@ class Core(Protocol):
         Raises:
             SgltuiError: nobody can tell; says why, and what to do.
         """
+        ...
+
+    def explain(self, about: LaunchedServer, gpus: GpuReading) -> Explanation:
+        """What is the matter with a launch; of a long log a part is read each time, so that it never takes long.
+
+        Raises:
+            SgltuiError: nobody can tell; says why, and what to do.
+        """
+        ...
+
+    def report(self, about: LaunchedServer, gpus: GpuReading) -> str:
+        """The same as Markdown for a bug tracker, without secrets; reads the whole log.
+
+        Raises:
+            SgltuiError: nobody can tell; says why, and what to do.
+        """
+        ...
+
+    def attempts_at(self, name: str) -> tuple[Attempt, ...]:
+        """The attempts at one server, oldest first."""
         ...
 
     def launch(self, request: LaunchRequest) -> str:

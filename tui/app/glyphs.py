@@ -20,6 +20,7 @@ class Glyphs:
     free: str
     overflow: str
     edge: str
+    wall: str
     ellipsis: str
     degrees: str
     problem: str
@@ -60,6 +61,7 @@ UNICODE = Glyphs(
     free="·",
     overflow="▶",
     edge="",
+    wall="│",
     ellipsis="…",
     degrees="°C",
     problem="✗",
@@ -85,6 +87,7 @@ ASCII = Glyphs(
     free=".",
     overflow=">",
     edge="|",
+    wall="|",
     ellipsis="..",
     degrees="C",
     problem="!",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,8 +10,10 @@ from textual.message import Message
 
 from tui.app.budgets import BudgetQuestion
 from tui.app.core import Adjusted, Editable, LaunchRequest
+from tui.app.findings import ExplanationQuestion
 from tui.app.notices import Trouble
 from tui.diagnosis.diagnosis import Change
+from tui.launch.history import Attempt
 from tui.observe import Instance, Snapshot
 
 
@@ -136,3 +139,38 @@ class BudgetAsked(Message):
     """Somebody looks at what a launch takes; only the newest of several waiting ones matters."""
 
     question: BudgetQuestion
+
+
+@dataclass
+class ExplanationAsked(Message):
+    """Somebody looks at a server: what is the matter with it?"""
+
+    question: ExplanationQuestion
+
+
+@dataclass
+class ReportWanted(Message):
+    """A person wants a report of what is the matter, to show it to others."""
+
+    question: ExplanationQuestion
+
+
+class HistoryDialogue(Protocol):
+    """Where the attempts at a server are shown; it may have been left meanwhile."""
+
+    about: str
+
+    def fill(self, attempts: Sequence[Attempt]) -> None:
+        """They are read; oldest first."""
+        ...
+
+    def refuse(self, trouble: Trouble) -> None:
+        """They can't be read."""
+        ...
+
+
+@dataclass
+class HistoryWanted(Message):
+    """A person wants to see the attempts at a server."""
+
+    dialogue: HistoryDialogue

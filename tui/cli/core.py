@@ -16,7 +16,9 @@ from tui.keeper.stop import StopRequest
 from tui.launch.again import edit_spec, last_that_worked, spec_of, typed_words, words_of
 from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
+from tui.launch.explanations import Explanation, Explanations
 from tui.launch.flag_check import check_spec
+from tui.launch.history import Attempt
 from tui.launch.planning import choose_release
 from tui.launch.records import Recorded, find_launch
 from tui.launch.relaunch import Relauncher
@@ -52,6 +54,7 @@ class LocalCore:
         self._observer = Observer(context.places, context.reader, live_wait_s=0.0)
         self._budgets = Budgets(context.places, context.settings)
         self._relauncher = Relauncher(context.places, context.settings, context.reader)
+        self._explanations = Explanations(context.places)
         self._attendant = Attendant(context.places) if adopts else None
 
     @property
@@ -153,6 +156,18 @@ class LocalCore:
         return self._relauncher.relaunch(
             draft, StopRequest(settings.grace_s, settings.release_wait_s, kill=False), force=True
         )
+
+    def explain(self, about: LaunchedServer, gpus: GpuReading) -> Explanation:
+        """What is the matter with a launch, as far as its log was read."""
+        return self._explanations.explain(f"{about.name}/{about.launch}", gpus)
+
+    def report(self, about: LaunchedServer, gpus: GpuReading) -> str:
+        """The Markdown report of a launch."""
+        return self._explanations.report(f"{about.name}/{about.launch}", gpus)
+
+    def attempts_at(self, name: str) -> tuple[Attempt, ...]:
+        """The attempts at one server, oldest first."""
+        return self._explanations.history(name)
 
     def launch(self, request: LaunchRequest) -> str:
         """Start a server and return `NAME/LAUNCH`."""

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import signal
 from dataclasses import replace
 from datetime import datetime
 
 from tui.cli.context import open_context, print_json
 from tui.diagnosis.answer import to_json
-from tui.diagnosis.diagnosis import Diagnosis, Outcome
+from tui.diagnosis.brief import exit_words
+from tui.diagnosis.diagnosis import Diagnosis
 from tui.diagnosis.redaction import redact
-from tui.diagnosis.report import Surroundings, write_report
 from tui.diagnosis.words import describe_change, headline
 from tui.diagnosis.words import explain as in_words
 from tui.errors import ExitCode, UsageError
-from tui.gpu import GpuReading
 from tui.launch.explain import Case, Explained, find_case, read_context, with_gpus
 from tui.launch.explain import explain as explain_case
+from tui.launch.explanations import report_of
 from tui.sglang.versions import parse_release
 from tui.text import printable
 
@@ -34,7 +33,7 @@ def explain(options: argparse.Namespace) -> ExitCode:
     if options.json:
         print_json(to_json(explained.diagnosis, explained.secrets))
     elif options.report:
-        print(_report(explained, context.reader.read()), end="")
+        print(report_of(explained, context.reader.read().driver), end="")
     else:
         show(explained)
     return ExitCode.DONE
@@ -48,16 +47,6 @@ def _with_options(case: Case, options: argparse.Namespace) -> Case:
     if options.at is not None:
         ending = replace(ending, now=read_moment(options.at))
     return replace(case, release=release, ending=ending)
-
-
-def _report(explained: Explained, reading: GpuReading) -> str:
-    root = explained.diagnosis.root_line
-    context = [] if root is None else read_context(explained.case.log, root)
-    machine = dict(explained.case.machine)
-    if reading.driver is not None and explained.case.address is not None:
-        machine["driver"] = reading.driver
-    around = Surroundings(explained.detective.arguments, context, machine, explained.secrets)
-    return write_report(explained.diagnosis, around)
 
 
 def show(explained: Explained) -> None:
@@ -81,15 +70,9 @@ def show(explained: Explained) -> None:
 
 def _exit_words(diagnosis: Diagnosis) -> str:
     """An exit status, and whose SIGKILL it was."""
-    code = diagnosis.returncode
-    if code is None:
-        return ""
-    own = code == -signal.SIGKILL and diagnosis.root_line is not None
-    own = own and diagnosis.outcome is Outcome.FAILED and diagnosis.failure not in _KILLED_BY_OTHERS
-    return f"; exit {code}{' (SGLang kills itself after an error; not the kernel)' if own else ''}"
-
-
-_KILLED_BY_OTHERS = frozenset({"killed_from_outside", "host_oom", "host_mem_hicache"})
+    has_root = diagnosis.root_line is not None
+    words = exit_words(diagnosis.returncode, diagnosis.failure, diagnosis.outcome, has_root=has_root)
+    return f"; {words}" if words else ""
 
 
 def _show_lines(explained: Explained) -> None:

@@ -12,6 +12,8 @@ from tui.cli.words import describe_state
 from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.keeper.readiness import reachable
 from tui.keeper.states import State
+from tui.launch.finding import read_finding
+from tui.launch.records import find_launch
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
 from tui.launch.start import Launcher
 from tui.observe import Instance
@@ -19,6 +21,7 @@ from tui.presets import find_preset, group_presets
 from tui.units import format_duration
 
 _LOOK_STEP_S = 0.25
+_FINDING_LIMIT_S = 5.0  # it is there within one, unless the machine is busy
 _UNDECIDED = frozenset({State.PENDING, State.STARTING, State.LOADING})
 _NEW_LINE, _SAME_LINE = "\n", "\r\x1b[K"
 
@@ -82,7 +85,8 @@ def wait_until_ready(context: Context, address: str, timeout_s: float | None) ->
             or (deadline is not None and time.monotonic() > deadline)
         ):
             told.end()
-            return _decide(instance, address, timeout_s)
+            _await_finding(context, instance, address)
+            return _decide(_find(observer.observe().instances, address), address, timeout_s)
         time.sleep(_LOOK_STEP_S)
 
 
@@ -100,6 +104,16 @@ def _decide(instance: Instance, address: str, timeout_s: float | None) -> ExitCo
         cause = instance.cause or "no cause is on record"
         say(f"{address} {instance.state}: {cause}; `sgltui explain {address}` says why")
     return ExitCode.FAILED
+
+
+def _await_finding(context: Context, instance: Instance, address: str) -> None:
+    """What a failure was is written a moment after it; where nobody writes it, the log's own words must do."""
+    deadline = time.monotonic() + _FINDING_LIMIT_S
+    while instance.state is State.FAILED and time.monotonic() < deadline:
+        recorded = find_launch(context.places, address)
+        if read_finding(recorded) is not None or (recorded.exit is not None and recorded.exit.cause is not None):
+            return
+        time.sleep(_LOOK_STEP_S)
 
 
 def _is_unattended(instance: Instance) -> bool:

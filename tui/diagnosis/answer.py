@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tui.diagnosis.brief import brief, short_gib
 from tui.diagnosis.diagnosis import Change, Diagnosis
 from tui.diagnosis.findings import Finding
 from tui.diagnosis.redaction import redact
@@ -15,7 +16,7 @@ SCHEMA = 1
 
 def to_json(diagnosis: Diagnosis, secrets: Iterable[str] = ()) -> dict[str, Any]:
     """The contract's fields; secrets are replaced, unknown values null."""
-    hidden = tuple(secrets)
+    hidden, few_words = tuple(secrets), brief(diagnosis)
     return {
         "schema": SCHEMA,
         "sglang": diagnosis.release,
@@ -31,6 +32,8 @@ def to_json(diagnosis: Diagnosis, secrets: Iterable[str] = ()) -> dict[str, Any]
         "is_memory": diagnosis.is_memory,
         "confidence": diagnosis.confidence.value,
         "fraction_direction": diagnosis.direction,
+        "brief": None if few_words is None else redact(few_words, hidden),
+        "short_gib": short_gib(diagnosis),
         "explanation": redact(explain(diagnosis), hidden),
         "changes": [change_to_json(change) for change in diagnosis.changes],
         "advice": list(diagnosis.advice),
@@ -49,6 +52,7 @@ def change_to_json(change: Change) -> dict[str, Any]:
         "upgrade": change.upgrade,
         "effect": change.effect,
         "costs": change.costs,
+        "environment": dict(change.environment),
     }
 
 

@@ -143,6 +143,8 @@ def _with_plan(memory: Mapping[str, object], budget: MemoryBudget) -> dict[str, 
     figures = dict(memory)
     if budget.rest is not None:
         figures["rest_gib"] = round(budget.rest / GIB, 2)
+    if budget.stage_of_failure is Stage.WEIGHTS:
+        figures["short_gib"] = _short_gib(budget)
     if budget.state is not None:
         logged = figures.get("mamba")
         figures["mamba"] = {
@@ -152,6 +154,12 @@ def _with_plan(memory: Mapping[str, object], budget: MemoryBudget) -> dict[str, 
             "reserve_gib": round(budget.state.reserve / GIB, 2),
         }
     return figures
+
+
+def _short_gib(budget: MemoryBudget) -> float | None:
+    """What is missing at the tightest moment of the worst rank."""
+    least = min((point.free for rank in budget.ranks for point in rank.timeline), default=0)
+    return round(-least / GIB, 2) if least < 0 else None
 
 
 def release_of(diagnosis: Diagnosis) -> Release | None:

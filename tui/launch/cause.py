@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from tui.keeper.identity import boot_id
 from tui.keeper.states import ENDED, State
+from tui.launch.finding import read_finding
 from tui.launch.records import Recorded
 from tui.text import printable
 
@@ -14,7 +15,9 @@ if TYPE_CHECKING:
 
 
 def describe_cause(recorded: Recorded, state: State, tracker: StageTracker | None) -> str | None:
-    """Why it isn't running, in a few words: what its log says, else what its exit says; None where nothing is to say.
+    """Why it isn't running, in a few words; None where nothing is to say.
+
+    What was found in its log comes first, then what the log says itself, then what its exit says.
 
     Args:
         recorded: the launch.
@@ -57,6 +60,9 @@ def _failure(recorded: Recorded, tracker: StageTracker | None) -> str:
         return printable(ended.cause)
     if ended is not None and ended.killed_by == "kernel" and ended.explanation is not None:
         return printable(ended.explanation)
+    finding = read_finding(recorded)
+    if finding is not None and finding.brief is not None:
+        return printable(finding.brief)
     if tracker is not None and tracker.exception is not None:
         return _harmless(tracker.exception)
     return f"{_exit_words(recorded)}{_when(recorded, tracker)}"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -22,23 +21,23 @@ from msgspec import structs
 
 from tui.atomic import write_atomic
 from tui.diagnosis.advice import advise
-from tui.diagnosis.answer import to_json
 from tui.diagnosis.arithmetic import has_arithmetic, release_of, request_of, work_out
 from tui.diagnosis.conclude import conclude
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.diagnosis import Diagnosis, Ending
+from tui.diagnosis.stored import to_document
 from tui.errors import SgltuiError, UsageError
 from tui.gpu import GpuReading
 from tui.gpu.open import open_reader
 from tui.keeper.files import LaunchFiles
-from tui.keeper.states import State
+from tui.keeper.states import ENDED, State
 from tui.keeper.steps import step
 from tui.launch.access import proven_endpoint
 from tui.launch.again import spec_of
 from tui.launch.measured import key_of, store
 from tui.launch.records import Recorded, find_launch, read_launch
 from tui.logs.file import LogFile
-from tui.logs.follow import Follower
+from tui.logs.numbered import find_numbered
 from tui.logs.text import sanitize
 from tui.model.errors import ModelError
 from tui.model.find import find_model
@@ -55,7 +54,6 @@ from tui.units import GIB, MIB
 _ANSWER_LIMIT_S = 5.0
 _BLOCK_BYTES = MIB
 _CONTEXT_LINES = 3
-_ENDED = frozenset({State.STOPPED, State.EXITED, State.FAILED, State.LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def case_of(recorded: Recorded, hub: Path | None = None) -> Case:
     """A launch of ours: what its records tell."""
     launch, ended = recorded.launch, recorded.exit
     state = recorded.current_state()
-    now = datetime.now() if state not in _ENDED and recorded.is_local else None  # noqa: DTZ005 - as logs have it
+    now = datetime.now() if state not in ENDED and recorded.is_local else None  # noqa: DTZ005 - as logs have it
     gpus = ", ".join(dict.fromkeys(gpu.name for gpu in launch.gpus))
     return Case(
         log=recorded.files.log,
@@ -190,52 +188,14 @@ def read_blocks(path: Path) -> Iterator[bytes]:
             at += len(block)
 
 
-class LogWatch:
-    """A detective kept at the end of a log that grows; the log needn't exist yet."""
-
-    def __init__(self, case: Case) -> None:
-        self._case = case
-        self._follower = Follower(case.log)
-        self._detective = Detective(case.release)
-
-    def catch_up(self) -> Explained:
-        """Read what is new, and say what is the matter now; `ending` of the case stays what it was."""
-        more = True
-        while more:
-            chunk = self._follower.poll()
-            if chunk.reset:
-                self._detective = Detective(self._case.release)
-            self._detective.feed_lines(chunk.lines)
-            more = chunk.more
-        return Explained(self._case, judge(self._detective, self._case), self._detective)
-
-    def end(self, ending: Ending) -> None:
-        """What became known of the end."""
-        self._case = replace(self._case, ending=ending)
-
-    def close(self) -> None:
-        """Let go of the log."""
-        self._follower.close()
-
-
 def read_context(path: Path, line: int, around: int = _CONTEXT_LINES) -> list[tuple[int, str]]:
-    """The lines around one, with their numbers, made safe to show."""
-    lines: deque[tuple[int, str]] = deque()
-    for number, text in enumerate(_lines(path), 1):
-        if number > line + around:
-            break
-        if number >= line - around:
-            lines.append((number, sanitize(text)))
-    return list(lines)
+    """The lines around one, with their numbers, made safe to show.
 
-
-def _lines(path: Path) -> Iterator[bytes]:
-    carry = b""
-    for block in read_blocks(path):
-        *complete, carry = (carry + block).split(b"\n")
-        yield from complete
-    if carry:
-        yield carry
+    Raises:
+        SgltuiError: the log can't be read.
+    """
+    wanted = range(max(1, line - around), line + around + 1)
+    return [(number, sanitize(text)) for number, (_, text) in find_numbered(path, wanted).items()]
 
 
 def _model(case: Case, logged: str) -> tuple[Model | None, bool]:
@@ -259,14 +219,14 @@ def write_diagnosis(directory: Path, places: Places) -> Path:
     path, state = LaunchFiles(directory).diagnosis, None
     # Two of us may be at it, of a server that died as it became ready: the last word is that of its last state.
     while state is not (state := (recorded := read_launch(directory)).current_state()):
-        _write_once(recorded, path, places)
+        _write_once(recorded, state, path, places)
     return path
 
 
-def _write_once(recorded: Recorded, path: Path, places: Places) -> None:
+def _write_once(recorded: Recorded, state: State, path: Path, places: Places) -> None:
     case = with_gpus(case_of(recorded, hub=places.hub), open_reader(places).read())
     explained = explain(case)
-    document = to_json(explained.diagnosis, explained.secrets)
+    document = to_document(explained.diagnosis, explained.secrets, state)
     document["memory"]["server"] = _ask_for_figures(recorded) or _figures_before(path)
     step("explainer-writes")
     write_atomic(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")

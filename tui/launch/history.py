@@ -13,6 +13,7 @@ from msgspec import Struct
 from tui.diagnosis.progress import Stage
 from tui.keeper.states import State
 from tui.launch.cause import describe_cause
+from tui.launch.finding import read_finding
 from tui.launch.progress import ProgressReader
 from tui.launch.records import LaunchRecord, Recorded, RecordError, list_launches, read_launch
 from tui.paths import Places
@@ -102,9 +103,17 @@ def _attempt(recorded: Recorded, before: LaunchRecord | None) -> Attempt:
         changed=() if before is None else changed_flags(before, launch),
         stage=stage,
         was_ready=was_ready,
-        short_bytes=missing_bytes(recorded.files.log) if state is State.FAILED else None,
+        short_bytes=_missing(recorded) if state is State.FAILED else None,
         cause=describe_cause(recorded, state, tracker),
     )
+
+
+def _missing(recorded: Recorded) -> int | None:
+    """By the diagnosis that was kept, else by the figures that the log's end has."""
+    finding = read_finding(recorded)
+    if finding is not None and finding.short_gib is not None:
+        return round(finding.short_gib * GIB)
+    return missing_bytes(recorded.files.log)
 
 
 def changed_flags(before: LaunchRecord, after: LaunchRecord) -> tuple[str, ...]:

@@ -57,6 +57,14 @@ class Follower:
         """
         return self._buffer.partial
 
+    @property
+    def done(self) -> float:
+        """How much of the log was read, from 0 to 1."""
+        if self._file is None:
+            return 1.0
+        begin, size = self._file.start, self._file.size()
+        return min(1.0, (self._cursor.offset - begin) / max(1, size - begin))
+
     def poll(self) -> LogChunk:
         """Read what was appended since the last time, at most `POLL_BYTES`."""
         self._file = file = self._file or self._open()

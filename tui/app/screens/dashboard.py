@@ -12,12 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.message import Message
 from textual.reactive import var
-from textual.screen import Screen
 from textual.widget import Widget
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, again, ask_about_server
 from tui.app.command import Command, Situation
-from tui.app.commands import Adjust, FocusBudget, FocusLog, GoBack, Kill, Relaunch, ShowLog, Stop, Test, all_bindings
+from tui.app.commands import Adjust, GoBack, Kill, Relaunch, ShowLog, Stop, Test, all_bindings
+from tui.app.findings import ExplanationAnswer
 from tui.app.glyphs import Glyphs
 from tui.app.holders import assign_letters, lettered_names
 from tui.app.messages import (
@@ -32,8 +32,12 @@ from tui.app.messages import (
 )
 from tui.app.notices import Notice, Trouble
 from tui.app.palette import CommandPalette
+from tui.app.screens.absence import words_for_no_budget, words_for_no_log
+from tui.app.screens.finding_actions import FindingActions
 from tui.app.screens.help import HelpScreen
+from tui.app.screens.turns import FACTS, LEAST_LINES, LINES_FOR_BOTH, PANELS, TAKING_TURNS, hint_words
 from tui.app.widgets.budget_panel import BudgetPanel
+from tui.app.widgets.finding_panel import FindingPanel
 from tui.app.widgets.footer_bar import FooterBar
 from tui.app.widgets.gpu_panel import GpuPanel
 from tui.app.widgets.instance_rows import with_stopping
@@ -46,11 +50,7 @@ from tui.app.widgets.title_line import TitleLine
 from tui.observe import BrokenRecord, Instance, Snapshot
 
 _LOG_PERIOD_S, _LOG_PERIOD_SSH_S = 0.25, 0.5
-_LEAST_COLUMNS, _LEAST_LINES = 60, 16
-_LINES_FOR_BOTH = 30  # with fewer, budget and log take turns in one place
-
-_PANELS = ("gpus", "servers", "budget", "log")  # in the order of Tab
-_TAKING_TURNS = ("budget", "log")
+_LEAST_COLUMNS = 60
 
 # What each move is called by the widgets that know it; the first that the focused one has is taken.
 _MOVES = {
@@ -63,7 +63,7 @@ _MOVES = {
 }
 
 
-class Dashboard(Screen[None]):
+class Dashboard(FindingActions):
     """Shows the state that the app binds to it; asks the app for whatever takes time or changes something."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -77,13 +77,14 @@ class Dashboard(Screen[None]):
     ]
     VERTICAL_BREAKPOINTS = [  # noqa: RUF012 Textual declares the type
         (0, "-flat"),
-        (_LEAST_LINES, "-low"),
-        (_LINES_FOR_BOTH, "-high"),
+        (LEAST_LINES, "-low"),
+        (LINES_FOR_BOTH, "-high"),
     ]
 
     snapshot: var[Snapshot | None] = var(None, init=False)
     trouble: var[Trouble | None] = var(None, init=False)
     budget: var[BudgetAnswer | None] = var(None, init=False)
+    explanation: var[ExplanationAnswer | None] = var(None, init=False, always_update=True)
     notices: var[tuple[Notice, ...]] = var((), init=False)
     stopping: var[frozenset[str]] = var(frozenset[str](), init=False)
     wanted: var[str | None] = var(None, init=False, always_update=True)
@@ -91,13 +92,14 @@ class Dashboard(Screen[None]):
     in_front: var[str] = var("budget", init=False)
 
     def __init__(self, where: str, glyphs: Glyphs, *, read_only: bool) -> None:
-        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        super().__init__(glyphs)
         self._where = where
-        self._glyphs = glyphs
         self._read_only = read_only
         self._letters: dict[str, str] = {}
         self._is_covered = False
         self._asked: BudgetQuestion | None = None
+        self._facts = "budget"
+        self._judged: tuple[str, str, bool] | None = None  # for whom, and by what, the facts were chosen
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -105,6 +107,7 @@ class Dashboard(Screen[None]):
         yield TextLine(id="trouble")
         yield GpuPanel(self._glyphs, id="gpus", classes="panel")
         yield ServersPanel(self._glyphs, read_only=self._read_only, id="servers", classes="panel")
+        yield FindingPanel(self._glyphs, id="finding", classes="panel")
         yield BudgetPanel(self._glyphs, id="budget", classes="panel")
         yield LogPanel(self._glyphs, id="log", classes="panel")
         yield NoticeLines(id="notices")
@@ -157,6 +160,11 @@ class Dashboard(Screen[None]):
         if self.budget is not None:
             self.query_one(BudgetPanel).answer(self.budget)
 
+    def watch_explanation(self) -> None:
+        """What is the matter with the selected server is known now, or known better."""
+        if self.explanation is not None and self._findings.take(self.explanation):
+            self._show_selected()
+
     def watch_notices(self) -> None:
         """News above the footer."""
         self.query_one(NoticeLines).show_notices(self.notices, self._glyphs)
@@ -179,14 +187,20 @@ class Dashboard(Screen[None]):
         self._show_selected()
 
     def watch_in_front(self) -> None:
-        """Which of the two is seen where there is room for one."""
-        for panel in _TAKING_TURNS:
-            self.query_one(f"#{panel}").set_class(panel != self.in_front, "-behind")
+        """Which is seen where there is room for one, and which of the two whose place is one everywhere."""
+        self._facts = self.in_front if self.in_front in FACTS else self._facts
+        for panel in TAKING_TURNS:
+            widget = self.query_one(f"#{panel}")
+            widget.set_class(panel != self.in_front, "-behind")
+            widget.set_class(panel in FACTS and panel != self._facts, "-aside")
+        facts = self.query_one(f"#{self._facts}")
+        if isinstance(facts, BudgetPanel | FindingPanel):
+            self.call_after_refresh(facts.redraw)
 
     def on_resize(self, event: events.Resize) -> None:
         """Below the least size one line says so, instead of rubble."""
         size = f"{event.size.width}x{event.size.height}"
-        words = f"{size} is too small: sgltui needs {_LEAST_COLUMNS}x{_LEAST_LINES}"
+        words = f"{size} is too small: sgltui needs {_LEAST_COLUMNS}x{LEAST_LINES}"
         self.query_one("#too-small", TextLine).show(Content(words))
         self._show_selected()
 
@@ -213,7 +227,7 @@ class Dashboard(Screen[None]):
 
     def action_adjust(self) -> None:
         """Ask the app for the flag editor."""
-        self._ask(Adjust, lambda one: AdjustAsked(again(one)))
+        self._ask(Adjust, lambda one: AdjustAsked(again(one), self.offered_changes))
 
     def action_test(self) -> None:
         """Ask the app for one small request."""
@@ -245,16 +259,18 @@ class Dashboard(Screen[None]):
         """Go to a panel; while zoomed, it takes the place of the other."""
         if self.zoomed is not None:
             self.zoomed = panel
-        if panel in _TAKING_TURNS:
+        if panel in TAKING_TURNS:
             self.in_front = panel
             self._show_selected()
         widget = self.query_one(f"#{panel}")
-        (widget if widget.can_focus else widget.query_one("InstanceTable, LogView")).focus()
+        (widget if widget.can_focus else widget.query_one("InstanceTable, FindingText, LogView")).focus()
 
     def action_next_panel(self, step: int = 1) -> None:
         """From panel to panel; one that is behind comes to the front, and a zoomed one keeps the keys."""
         if self.zoomed is None:
-            panels = [one for one in _PANELS if one != "servers" or not self._table.has_class("-empty")]
+            empty = {"servers"} if self._table.has_class("-empty") else set()
+            empty |= set() if self._findings.has_news or self._facts == "finding" else {"finding"}
+            panels = [one for one in PANELS if one not in empty]
             here = self._focused_panel()
             self.action_focus_panel(panels[(panels.index(here) + step) % len(panels)] if here in panels else panels[0])
 
@@ -312,15 +328,41 @@ class Dashboard(Screen[None]):
         return next((one for one in broken if one.name == self._table.selected), None)
 
     def _show_selected(self) -> None:
+        one, findings = self.selected, self._findings
+        findings.select(one, self.snapshot.gpus if self.snapshot is not None else None, covered=self._is_covered)
+        self._choose_facts()
         self._show_budget()
-        hint = self._how_to_see("budget")
-        self.query_one(LogPanel).show(self.selected, self._words_for_no_log(), zoomed=self.zoomed == "log", hint=hint)
+        absent = words_for_no_log(self.snapshot, self._selected_broken, self._glyphs)
+        key = Adjust.keys[0] if Adjust.why_not(self.situation) is None else ""
+        hint = self._hint("finding")
+        self.query_one(FindingPanel).show(one, findings, self._absence, hint=hint, adjust_key=key)
+        log = self.query_one(LogPanel)
+        log.show(one, absent, zoomed=self.zoomed == "log", hint=self._hint("log"))
+        log.mark_lines(findings.explanation.marks if findings.explanation is not None else {})
         self.query_one(FooterBar).show_situation(None if self._is_covered else self.situation)
+
+    def _choose_facts(self) -> None:
+        """Of what goes wrong the finding comes first; a person's own choice holds until it is about something else."""
+        one = self.selected
+        judged = None if one is None else (one.name, one.launch, self._findings.is_bad)
+        if judged == self._judged:
+            return
+        self._judged = judged
+        had_keys = self._focused_panel() in FACTS and self.focused is not None
+        facts = "finding" if judged is not None and judged[-1] else "budget"
+        if self.in_front in FACTS:
+            self.in_front = facts
+        self._facts = facts
+        self.watch_in_front()
+        if had_keys and self.zoomed is None:
+            self.action_focus_panel(facts)
 
     def _show_budget(self) -> None:
         panel, one, question = self.query_one(BudgetPanel), self.selected, self._question
-        panel.ask(one.name if one is not None else None, question, self._words_for_no_budget())
-        panel.show_how(whole=self.zoomed == "budget", hint=self._how_to_see("log"))
+        panel.ask(one.name if one is not None else None, question, self._absence)
+        found = self._findings.explanation
+        panel.show_measured(found.answer.memory if found is not None else {})
+        panel.show_how(whole=self.zoomed == "budget", hint=self._hint("budget"))
         if question is not None and question != self._asked and not self._is_covered:
             self._asked = question
             self.post_message(BudgetAsked(question))
@@ -330,25 +372,13 @@ class Dashboard(Screen[None]):
         one, snapshot = self.selected, self.snapshot
         return ask_about_server(one, snapshot) if one is not None and one.local and snapshot is not None else None
 
-    def _how_to_see(self, panel: str) -> str:
-        """The key of the panel that has its place in turn with another, while that one is seen."""
-        if self.zoomed is not None or not _LEAST_LINES <= self.size.height < _LINES_FOR_BOTH:
+    @property
+    def _absence(self) -> str:
+        return words_for_no_budget(self.selected, self.snapshot, self._selected_broken, self._glyphs)
+
+    def _hint(self, panel: str) -> str:
+        """The keys of what has its place in turn with a panel, while that one is seen."""
+        if self.zoomed is not None or self.size.height < LEAST_LINES:
             return ""
-        return f"{FocusLog.keys[0]}: log" if panel == "log" else f"{FocusBudget.keys[0]}: budget"
-
-    def _words_for_no_log(self) -> str:
-        if self.snapshot is None:
-            return f"reading{self._glyphs.ellipsis}"
-        broken = self._selected_broken
-        return "no log" if broken is None else self._glyphs.plain(broken.message)
-
-    def _words_for_no_budget(self) -> str:
-        one = self.selected
-        if self.snapshot is None:
-            return f"reading{self._glyphs.ellipsis}"
-        if one is not None:
-            host = self._glyphs.plain(one.host)
-            return f"It was launched on {host}, and its GPUs can't be seen from here: sgltui tells its budget there."
-        if self._selected_broken is not None:
-            return "Its record can't be read, so nobody can tell what was launched."
-        return "Nothing is selected. The launch form shows what a preset takes before it is launched."
+        is_low = self.size.height < LINES_FOR_BOTH
+        return hint_words(panel, self._facts, self._findings, self._glyphs, is_low=is_low)

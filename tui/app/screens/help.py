@@ -16,6 +16,7 @@ from tui.app.commands import COMMANDS
 from tui.app.glyphs import Glyphs
 from tui.app.holders import FOREIGN, RESERVED, UNTOLD
 from tui.app.widgets.budget_parts import KINDS
+from tui.app.widgets.finding_panel import FINDING_KEYS
 from tui.app.widgets.log_panel import LOG_KEYS
 from tui.keeper.states import State
 
@@ -63,9 +64,14 @@ def help_content(situation: Situation, glyphs: Glyphs) -> Content:
         (glyphs.free, "free"),
     ]
     in_log = [(binding.key.replace(",", ", "), binding.tooltip) for binding in LOG_KEYS]
+    in_finding = [(binding.key.replace("enter", "Enter"), binding.tooltip) for binding in FINDING_KEYS]
     blocks = (
         ("Keys", keys),
         ("In the log", in_log),
+        (
+            "In the finding",
+            in_finding,
+        ),
         ("GPU bars", signs),
         ("Budget bars", _budget_signs(glyphs)),
         ("States", states),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
@@ -28,6 +31,7 @@ class BudgetPanel(VerticalScroll, can_focus=True):
         self._whose: str | None = None
         self._question: BudgetQuestion | None = None
         self._answer: BudgetAnswer | None = None
+        self._memory: Mapping[str, Any] = {}
         self._absent = ""
         self._hint = ""
         self._is_whole = False
@@ -52,6 +56,12 @@ class BudgetPanel(VerticalScroll, can_focus=True):
             self._answer = answer
             self._draw()
 
+    def show_measured(self, memory: Mapping[str, Any]) -> None:
+        """What the log of that launch reported, by the names of `explain --json`."""
+        if memory != self._memory:
+            self._memory = memory
+            self._draw()
+
     def show_how(self, *, whole: bool, hint: str) -> None:
         """Zoomed, everything is told; the hint, how to see what has its place else, ends the title."""
         if (whole, hint) != (self._is_whole, self._hint):
@@ -65,6 +75,15 @@ class BudgetPanel(VerticalScroll, can_focus=True):
     def on_resize(self) -> None:
         """Another width, other lines."""
         self._draw()
+
+    def on_show(self) -> None:
+        """Seen again, perhaps in its old size."""
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw what came while it was hidden; nothing was laid out or painted of that."""
+        self._draw()
+        self.query_one(TextLine).refresh(layout=True)
 
     def _draw(self) -> None:
         region = self.scrollable_content_region
@@ -84,7 +103,8 @@ class BudgetPanel(VerticalScroll, can_focus=True):
             return [Content.styled(self._absent, "$quiet")]
         if self._answer is None:
             return [Content.styled(f"planning{self._glyphs.ellipsis}", "$quiet")]
-        return budget_lines(self._answer, width, height, self._glyphs, whole=self._is_whole)
+        memory = self._memory
+        return budget_lines(self._answer, width, height, self._glyphs, whole=self._is_whole, memory=memory)
 
     def _title(self) -> str:
         glyphs = self._glyphs
@@ -93,6 +113,8 @@ class BudgetPanel(VerticalScroll, can_focus=True):
         budget = self._answer.budget if self._answer is not None else None
         rest = _between_rules(glyphs, "", self._conditions(budget) if budget is not None else "", self._hint)
         start = f" Budget {glyphs.pointer} "
+        if self.size.width - len(start) - len(rest) - _FRAME_CELLS < _NAME_LEAST:  # how to see the others comes first
+            rest = _between_rules(glyphs, "", self._hint)
         room = self.size.width - len(start) - len(rest) - _FRAME_CELLS
         return start + glyphs.fit(glyphs.plain(self._whose), max(_NAME_LEAST, room)) + rest
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from tui.app.glyphs import Glyphs
+from tui.app.widgets.budget_measured import measured_words
 from tui.app.widgets.budget_parts import Fill, Part, each_item
 from tui.app.wrapping import cut, wrapped
 from tui.budget.types import Basis, TimelinePoint
+from tui.diagnosis.compare import Comparison
 from tui.units import GIB, format_gib
 
 _GAP = "  "
 _REASON_LEAST = 14  # narrower than that a reason says nothing
+_GRAPHS = "CUDA graphs"  # the log tells of all captures together
 _WORTH_SAYING = GIB // 20
 
 
@@ -26,6 +29,7 @@ class Row:
     Attributes:
         style: of its sign.
         emphasis: of its figure.
+        measured: what the launch's own log reported, and by how much that is more than planned.
     """
 
     sign: str
@@ -35,6 +39,7 @@ class Row:
     known: str
     reason: str
     emphasis: str = ""
+    measured: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +48,23 @@ class _Columns:
 
     name: int
     gib: int
+    measured: int
     known: int
     reason: int
 
 
-def table_lines(fill: Fill, width: int, glyphs: Glyphs, *, title: str, whole: bool = False) -> list[Content]:
+def table_lines(
+    fill: Fill, width: int, glyphs: Glyphs, *, title: str, whole: bool = False, compared: Comparison | None = None
+) -> list[Content]:
     """Header and rows, no wider than `width` cells; `title` is what the column of components is called.
 
-    `whole`: each item has a line of its own, and reasons go on below instead of being cut.
+    `compared`: what was logged has a column. `whole`: each item has a line of its own, and no reason is cut.
     """
     head = Row(" ", "", title, "GiB ", "how known", "where it comes from")
     rows = rows_of(fill, glyphs, whole=whole)
+    if compared is not None:
+        head = replace(head, gib="planned ", measured="measured     ")
+        rows = [_with_measured(row, fill, compared) for row in rows]
     columns = _columns([head, *rows], width)
     lines = [line.stylize("$quiet") for line in _row_lines(head, columns, glyphs, whole=False)]
     for row in rows:
@@ -65,6 +76,12 @@ def rows_of(fill: Fill, glyphs: Glyphs, *, whole: bool = False) -> list[Row]:
     """What is held, part by part, and what is left or missing."""
     parts = each_item(fill) if whole else fill.parts
     return [*map(part_row, parts), *_rest_rows(fill, glyphs)]
+
+
+def _with_measured(row: Row, fill: Fill, compared: Comparison) -> Row:
+    """The log tells of a few parts, by the names that the parts have."""
+    size = next((part.size / GIB for part in fill.parts if part.name == row.name), None)
+    return replace(row, measured=measured_words(compared, "graphs" if row.name == _GRAPHS else row.name, size))
 
 
 def part_row(part: Part) -> Row:
@@ -101,21 +118,24 @@ def _free_row(fill: Fill, timeline: Sequence[TimelinePoint], glyphs: Glyphs) -> 
 def _columns(rows: Sequence[Row], width: int) -> _Columns:
     gib = max(len(row.gib) for row in rows)
     known = max(len(row.known) for row in rows)
-    room = width - len("W ") - gib - known - 2 * len(_GAP)
+    measured = max(len(row.measured) for row in rows)
+    room = width - len("W ") - gib - known - 2 * len(_GAP) - (measured + len(_GAP) if measured else 0)
     name = max(0, min(room, max(cell_len(row.name) for row in rows)))
     reason = room - name - len(_GAP)
-    return _Columns(name, gib, known, reason if reason >= _REASON_LEAST else 0)
+    return _Columns(name, gib, measured, known, reason if reason >= _REASON_LEAST else 0)
 
 
 def _row_lines(row: Row, columns: _Columns, glyphs: Glyphs, *, whole: bool) -> list[Content]:
     first, *others = _reason_lines(row.reason, columns.reason, glyphs, whole=whole)
     name = glyphs.fit(row.name, columns.name)
     name += " " * (columns.name - cell_len(name))
-    indent = " " * (len("W ") + columns.name + columns.gib + columns.known + 3 * len(_GAP))
+    measured = f"{_GAP}{row.measured.rjust(columns.measured)}" if columns.measured else ""
+    indent = " " * (len("W ") + columns.name + columns.gib + len(measured) + columns.known + 3 * len(_GAP))
     line = Content.assemble(
         (row.sign, row.style),
         f" {name}{_GAP}",
         (row.gib.rjust(columns.gib), row.emphasis),
+        measured,
         f"{_GAP}{row.known:<{columns.known}}",
         (_GAP + first, "$quiet"),
     )

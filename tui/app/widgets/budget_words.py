@@ -45,7 +45,11 @@ def change_lines(changes: Sequence[FlagChange], width: int, glyphs: Glyphs) -> l
     if not changes:
         return []
     title = "What would fit" if any(one.verdict is Verdict.FITS for one in changes) else "What would start at least"
-    rows = [_change_row(change, glyphs) for change in changes[:MOST_CHANGES]]
+    return choice_lines(title, [_change_row(change, glyphs) for change in changes[:MOST_CHANGES]], width, glyphs)
+
+
+def choice_lines(title: str, rows: Sequence[tuple[str, str, str]], width: int, glyphs: Glyphs) -> list[Content]:
+    """Numbered choices: what to do, what it brings, what it costs; in columns where they fit."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [Content.styled(title, "bold")]
     if len("1  ") + sum(widths) + 2 * len(_GAP) <= width:

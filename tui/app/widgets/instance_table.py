@@ -71,6 +71,14 @@ class InstanceTable(DataTable[Text]):
         """The last word takes the room that is left."""
         self._draw()
 
+    def on_show(self) -> None:
+        """Seen again, perhaps in its old size."""
+        self.redraw()
+
+    def redraw(self) -> None:
+        """Draw the rows that came while it was hidden: they had no room."""
+        self._draw()
+
     def action_select_cursor(self) -> None:
         """Enter."""
         self.post_message(self.Opened())

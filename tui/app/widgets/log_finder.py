@@ -29,6 +29,7 @@ class Quest:
         start: offset to begin at; backwards, lines before it are looked at.
         turns: with nothing in this direction, the other one is tried.
         words: what it is called where nothing is found.
+        places: offsets of lines that are looked for, too, whatever they say.
     """
 
     path: Path
@@ -37,6 +38,7 @@ class Quest:
     backwards: bool
     words: str
     turns: bool = False
+    places: tuple[int, ...] = ()
 
 
 class LogFinder(Widget):
@@ -111,6 +113,15 @@ def _look(quest: Quest, is_over: Callable[[], bool]) -> int | None:
         return None
     with closing(file):
         found = find_line(file, quest.sieve, quest.start, backwards=quest.backwards, is_over=is_over)
+        found = _nearest(quest, found)
         if found is None and quest.turns:
             found = find_line(file, quest.sieve, quest.start, backwards=not quest.backwards, is_over=is_over)
         return found
+
+
+def _nearest(quest: Quest, found: int | None) -> int | None:
+    """Of what was found and the known places in that direction, what comes first."""
+    places = [place for place in quest.places if (place < quest.start) == quest.backwards]
+    if found is not None:
+        places.append(found)
+    return (max if quest.backwards else min)(places, default=None)

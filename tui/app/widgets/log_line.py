@@ -12,20 +12,34 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from tui.diagnosis.rule import Severity
+from tui.diagnosis.severity import severity_of
+from tui.launch.explanations import Mark
 from tui.logs.highlight import LineKind, Parts, kind_of, split
 from tui.logs.pattern import Pattern
 from tui.logs.text import sanitize
 
 GUTTER_CELLS = 2
+MARKS = (Mark.ROOT, Mark.CONSEQUENCE, Mark.FINDING)
+"""What a diagnosis says of lines."""
+
 LINE_LIMIT = 24_000
 """Characters of a line that can be scrolled to; SGLang's `server_args=` line has up to 19,000."""
 
-COMPONENTS = ("time", "ranks", "notice", "match", "selected", *(kind.name.lower() for kind in LineKind))
+COMPONENTS = (
+    *("time", "ranks", "notice", "match", "selected", "memory"),
+    *(kind.name.lower() for kind in LineKind),
+    *(mark.value for mark in MARKS),
+)
 """Names of the styles that `draw_line` asks for."""
 
 # No sign for SGLang's "ready to roll!": it says so, too, when another server owns the port.
 _SIGNS = {LineKind.ERROR: "✗", LineKind.TRACEBACK: "│", LineKind.WARNING: "!"}
 _ASCII_SIGNS = {LineKind.ERROR: "x", LineKind.TRACEBACK: "|", LineKind.WARNING: "!"}
+_MARK_SIGNS = {Mark.ROOT: "✗✗", Mark.CONSEQUENCE: "↳", Mark.FINDING: "!"}
+_ASCII_MARK_SIGNS = {Mark.ROOT: "xx", Mark.CONSEQUENCE: "`", Mark.FINDING: "!"}
+_LOUD = {Severity.OUT_OF_MEMORY: LineKind.ERROR, Severity.ERROR: LineKind.ERROR, Severity.WARNING: LineKind.WARNING}
+_HARMLESS = frozenset({LineKind.ACCESS, LineKind.BATCH, LineKind.READY, LineKind.TRACEBACK})
 _CUT, _ASCII_CUT = ("…", "…"), ("<", ">")  # on the left, on the right; a cell each
 _BLOCKS = dict.fromkeys(range(0x2580, 0x25A0), "#")  # what progress bars are drawn with
 _MARKS = 200  # in one line
@@ -87,19 +101,35 @@ def draw_line(
     ascii: bool,  # noqa: A002 - named like the option
     narrow: bool,
     pattern: Pattern | None = None,
+    mark: Mark | None = None,
 ) -> LogLine:
-    """Draw a line as it is in the file; in a narrow window its stamp says the time of day alone."""
-    parts = split(_drawable(sanitize(line, limit=LINE_LIMIT), ascii=ascii))
-    kind = kind_of(parts)
+    """Draw a line as it is in the file; in a narrow window its stamp says the time of day alone.
+
+    `mark` is what a diagnosis says of it, which is louder than what it looks like by itself.
+    """
+    safe = sanitize(line, limit=LINE_LIMIT)
+    parts = split(_drawable(safe, ascii=ascii))
+    kind, component = _loudness(safe, kind_of(parts))
     if narrow and not parts.lead:
         parts = _without_date(parts)
-    style = style_of(kind.name.lower())
+    style = style_of(component if mark is None else mark.value)
     styles = (style, style_of("time"), style_of("ranks"), style)
     text = [Segment(part, part_style) for part, part_style in zip(parts, styles, strict=True) if part]
     sign = (_ASCII_SIGNS if ascii else _SIGNS).get(kind)
+    if mark is not None:
+        sign = (_ASCII_MARK_SIGNS if ascii else _MARK_SIGNS)[mark]
     gutter = _gutter(sign or "", style if sign or not text else text[0].style)
     strip = Strip(text) if pattern is None else _marked(Strip(text), pattern, style_of("match"))
     return LogLine(gutter, strip, _ASCII_CUT if ascii else _CUT)
+
+
+def _loudness(text: str, kind: LineKind) -> tuple[LineKind, str]:
+    """Its kind and style, by what is known of such lines: those that tell of memory that ran out are the loudest."""
+    severity = None if kind in _HARMLESS else severity_of(text)
+    if severity is None:
+        return kind, kind.name.lower()
+    loud = kind if kind is LineKind.ERROR else _LOUD[severity]
+    return loud, "memory" if severity is Severity.OUT_OF_MEMORY else loud.name.lower()
 
 
 def _marked(strip: Strip, pattern: Pattern, style: Style) -> Strip:

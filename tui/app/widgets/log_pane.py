@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import ClassVar
 
@@ -14,8 +15,10 @@ from textual.strip import Strip
 
 from tui.app.widgets.log_keys import LOG_CSS, LOG_MOVES
 from tui.app.widgets.log_line import COMPONENTS, GUTTER_CELLS, LogLine, draw_line, draw_notice, pointed
+from tui.app.widgets.log_marks import LineMarks
 from tui.app.widgets.log_rows import Place, Rows, Wrapping
 from tui.errors import SgltuiError
+from tui.launch.explanations import Mark
 from tui.logs.pattern import Pattern
 
 _CACHED_LINES = 1000
@@ -29,6 +32,7 @@ class LogPane(ScrollView, can_focus=True):
         column: first cell of the lines that is in view.
         selected: number of the line that is marked, or None.
         pattern: what is highlighted.
+        marks: what a diagnosis says of lines.
         ascii: signs for a terminal without Unicode; to be set before a log is shown.
     """
 
@@ -45,6 +49,7 @@ class LogPane(ScrollView, can_focus=True):
         super().__init__(id=id, classes=classes)
         self.ascii = ascii
         self.pattern: Pattern | None = None
+        self.marks = LineMarks({})
         self._is_narrow = False
         self._part = 0  # screen rows of the top row that are above the screen
         self._rows = Rows()
@@ -98,6 +103,13 @@ class LogPane(ScrollView, can_focus=True):
         room -= GUTTER_CELLS
         self.column = max(self.column, min(self.column + room // 2, longest - room))
 
+    def mark(self, marks: Mapping[int, Mark]) -> None:
+        """What a diagnosis says of lines, by their offset."""
+        if marks != self.marks.marks:
+            self.marks = LineMarks(marks)
+            self._drawn.clear()
+            self.refresh()
+
     def highlight(self, pattern: Pattern | None) -> None:
         """Mark what matches."""
         self.pattern = pattern
@@ -121,10 +133,12 @@ class LogPane(ScrollView, can_focus=True):
             self._drawn[0] = draw_notice(self._rows.notice, self._style_of, ascii=self.ascii)
         number = max(0, first - above)
         lines = self._rows.lines.read(number, self._height) if self._rows.lines is not None else []
+        marks = self.marks.by_line(self._rows.lines) if self._rows.lines is not None and self.marks.marks else {}
         for row, line in enumerate(lines, start=number + above):
             if self._drawn.get(row) is None:
+                mark = marks.get(row - above)
                 self._drawn[row] = draw_line(
-                    line, self._style_of, ascii=self.ascii, narrow=self._is_narrow, pattern=self.pattern
+                    line, self._style_of, ascii=self.ascii, narrow=self._is_narrow, pattern=self.pattern, mark=mark
                 )
 
     def _style_of(self, component: str) -> Style:

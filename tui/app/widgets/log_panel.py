@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,6 +15,7 @@ from tui.app.messages import Explained
 from tui.app.widgets.log_tools import TOOL_KEYS, LogTools
 from tui.app.words import state_words
 from tui.keeper.states import ALIVE
+from tui.launch.explanations import Mark
 from tui.launch.records import LAUNCH_NAME
 from tui.observe import Instance
 
@@ -42,6 +44,7 @@ class LogPanel(LogTools):
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
         super().__init__(glyphs, id=id, classes=classes)
         self._earlier: Path | None = None
+        self._marks: Mapping[int, Mark] = {}
         self._absent = ""
         self._flush_s = self._painted_at = 0.0
         self._one: Instance | None = None
@@ -60,6 +63,25 @@ class LogPanel(LogTools):
         self._one, self._absent, self._is_zoomed, self._hint = one, absent, zoomed, hint
         self._show_log()
 
+    def mark_lines(self, marks: Mapping[int, Mark]) -> None:
+        """What the diagnosis says of lines of the newest launch's log."""
+        self._marks = marks
+        self._mark()
+
+    def go_to_root(self) -> None:
+        """To the line that says what happened, in the newest launch's log; it may still have to be counted."""
+        self.action_present()
+        self.show_all()
+        if (root := self.log_view.marks.root) is not None:
+            self.log_view.select(root)
+
+    def show_launch(self, launch: str) -> None:
+        """The log of this launch, which may be an earlier one."""
+        if self._one is None or launch == self._one.launch:
+            self.action_present()
+        else:
+            self._show_earlier(self._one.log_path.parents[1] / launch / self._one.log_path.name)
+
     def action_earlier(self) -> None:
         """The log of the launch before the one that is shown."""
         if self._one is None:
@@ -69,9 +91,7 @@ class LogPanel(LogTools):
         if not earlier:
             self.post_message(Explained(f"{self._one.name} has no launch before {shown.name}"))
             return
-        self._earlier = max(earlier) / self._one.log_path.name
-        self.begin_anew()
-        self._show_log()
+        self._show_earlier(max(earlier) / self._one.log_path.name)
 
     def action_present(self) -> None:
         """The log of the newest launch again."""
@@ -113,8 +133,17 @@ class LogPanel(LogTools):
         """The title says more, or less."""
         self._show_title()
 
+    def _show_earlier(self, path: Path) -> None:
+        self._earlier = path
+        self.begin_anew()
+        self._show_log()
+
+    def _mark(self) -> None:
+        self.log_view.mark(self._marks if self._earlier is None else {})
+
     def _show_log(self) -> None:
         one = self._one
+        self._mark()
         self.log_view.show(None if one is None else self._earlier or one.log_path, self._absent)
         self.set_class(self._earlier is not None, "-earlier")
         self._show_title()

@@ -18,11 +18,12 @@ from tui.app.widgets.log_pager import show_in_pager
 from tui.app.widgets.log_prompt import LogPrompt
 from tui.app.widgets.log_view import LogView
 from tui.app.widgets.text_line import TextLine
+from tui.diagnosis.problems import KnownProblems
 from tui.errors import SgltuiError
 from tui.logs.matches import MatchIndex
 from tui.logs.moments import parse_moment
 from tui.logs.pattern import Pattern, compile_pattern
-from tui.logs.sieve import All, Hidden, Problems, Sieve
+from tui.logs.sieve import All, Hidden, Sieve
 
 _WHOLE = 100
 
@@ -83,6 +84,12 @@ class LogTools(Vertical):
         self.log_view.highlight(None)
         self.show_status()
 
+    def show_all(self) -> None:
+        """Every line, whatever was filtered out."""
+        if self._only is not None or self._hidden != Hidden():
+            self._only, self._hidden = None, Hidden()
+            self._sift()
+
     def action_ask(self, prompt: str) -> None:
         """Open the prompt."""
         if self.log_view.path is not None:
@@ -97,8 +104,15 @@ class LogTools(Vertical):
             self._find(pattern, f"match of {pattern.text}", backwards=backwards)
 
     def action_problem(self, backwards: bool) -> None:
-        """The next problem."""
-        self._find(Problems(), "problem", backwards=backwards or self.log_view.following)
+        """The next problem; from the end of a log whose failure is understood, the line that says what happened."""
+        view = self.log_view
+        root = view.marks.root if view.following and self._only is None else None
+        if root is not None:
+            view.select(root)
+        else:
+            self._find(
+                KnownProblems(), "problem", backwards=backwards or view.following, places=tuple(view.marks.marks)
+            )
 
     def action_hide(self, what: str) -> None:
         """Hide one of the two kinds that fill a log, or show it again."""
@@ -214,14 +228,17 @@ class LogTools(Vertical):
         else:
             raise SgltuiError(f"{word!r} is no time, percentage or line", "for example 12:30, 50% or 1000")
 
-    def _find(self, sieve: Sieve, words: str, *, backwards: bool, from_here: bool = False) -> None:
+    def _find(
+        self, sieve: Sieve, words: str, *, backwards: bool, from_here: bool = False, places: tuple[int, ...] = ()
+    ) -> None:
         view = self.log_view
         if view.path is None or view.window is None:
             return
         behind = not backwards and not (from_here and view.selected is None)
         start = view.window.size() if view.following else view.here(behind=behind)
         sifted = sieve if self._only is None and self._hidden == Hidden() else All((sieve, *self._sieves()))
-        quest = Quest(view.path, sifted, start or 0, backwards, words, turns=from_here)
+        known = places if self._only is None else ()  # a filter may leave them out
+        quest = Quest(view.path, sifted, start or 0, backwards, words, turns=from_here, places=known)
         view.window.hold(held=True)
         self.query_one(LogFinder).find(quest)
 

@@ -37,6 +37,8 @@ class ServersPanel(Vertical):
         if snapshot is not None:
             self.table.show(snapshot, letters)
         filled = snapshot is not None and bool(snapshot.instances or snapshot.broken)
+        if filled and self.table.has_class("-empty"):
+            self.call_after_refresh(self.table.redraw)
         self.table.set_class(not filled, "-empty")
         words = "" if filled else self._empty_words(snapshot)
         self.query_one(".words", TextLine).show(Content.styled(words, "$quiet"))

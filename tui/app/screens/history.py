@@ -1,0 +1,133 @@
+"""The attempts at one server, newest first: when, how it ended, how far it got, what was changed, and why it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from tui.app.glyphs import Glyphs
+from tui.app.notices import Trouble
+from tui.app.widgets.finding_lines import attempt_number
+from tui.app.widgets.text_line import TextLine
+from tui.app.words import STAGE_WORDS, STATE_STYLES
+from tui.app.wrapping import cut
+from tui.keeper.states import State
+from tui.launch.history import Attempt
+from tui.units import format_duration, format_gib
+
+_INDENT = " " * 5
+_OUTCOME_CELLS, _AGO_CELLS = 22, 14
+
+
+class HistoryScreen(ModalScreen[str | None]):
+    """Is there at once and filled when the logs were looked into; its answer is the launch whose log is wanted."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,H,p", "dismiss(None)", "close", show=False),
+        Binding("j", "move('down')", "down", show=False),
+        Binding("k", "move('up')", "up", show=False),
+        Binding("g", "move('first')", "newest", show=False),
+        Binding("G", "move('last')", "oldest", show=False),
+    ]
+
+    def __init__(self, name: str, glyphs: Glyphs) -> None:
+        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self.about = name
+        self._glyphs = glyphs
+        self._attempts: Sequence[Attempt] = ()
+
+    def compose(self) -> ComposeResult:
+        """A list in a box."""
+        with Vertical(classes="dialog history") as box:
+            box.border_title = Content(f" Attempts at {self._glyphs.plain(self.about)}, newest first ")
+            box.border_subtitle = Content(" Enter: its log   Esc: back ")
+            yield TextLine(id="history-words")
+            yield OptionList(id="attempts", markup=False, compact=True)
+
+    def on_mount(self) -> None:
+        """It takes a moment to look into all the logs."""
+        self._say(f"reading{self._glyphs.ellipsis}")
+
+    def fill(self, attempts: Sequence[Attempt]) -> None:
+        """Show them; oldest first is how they come."""
+        if not self.is_attached:  # it was left while they were read
+            return
+        self._attempts = tuple(reversed(attempts))
+        self._say("" if attempts else "No launch of it can be read; `sgltui doctor` says why.")
+        self._draw()
+        self.query_one(OptionList).focus()
+
+    def refuse(self, trouble: Trouble) -> None:
+        """They couldn't be read."""
+        if self.is_attached:
+            self._say(f"{trouble.what}: {trouble.hint}" if trouble.hint else trouble.what)
+
+    def on_resize(self) -> None:
+        """Another width, other words."""
+        self._draw()
+
+    def action_move(self, where: str) -> None:
+        """With the keys of the other lists."""
+        move = {
+            "down": OptionList.action_cursor_down,
+            "up": OptionList.action_cursor_up,
+            "first": OptionList.action_first,
+            "last": OptionList.action_last,
+        }[where]
+        move(self.query_one(OptionList))
+
+    @on(OptionList.OptionSelected)
+    def _chosen(self, event: OptionList.OptionSelected) -> None:
+        self.dismiss(event.option.id)
+
+    def _say(self, words: str) -> None:
+        self.query_one("#history-words", TextLine).show(Content.styled(self._glyphs.plain(words), "$quiet"))
+
+    def _draw(self) -> None:
+        attempts, width = self.query_one(OptionList), self.query_one(Vertical).scrollable_content_region.width - 2
+        if not self._attempts or width <= 0:
+            return
+        chosen = attempts.highlighted or 0
+        attempts.clear_options()
+        now = datetime.now(UTC)
+        attempts.add_options(
+            Option(attempt_content(one, width, self._glyphs, now), id=one.launch) for one in self._attempts
+        )
+        attempts.highlighted = chosen
+
+
+def attempt_content(attempt: Attempt, width: int, glyphs: Glyphs, now: datetime) -> Content:
+    """Two lines, three where flags were changed: number, age, outcome and shortage; the changes; the cause."""
+    state, style = attempt.state, STATE_STYLES.get(attempt.state, "")
+    number = f"#{attempt_number(attempt.launch)}".ljust(len(_INDENT))
+    age = f"{format_duration((now - attempt.created_at).total_seconds())} ago".ljust(_AGO_CELLS)
+    outcome = f"{glyphs.states[state]} {_outcome(attempt)}".ljust(_OUTCOME_CELLS)
+    short = f"short by {format_gib(attempt.short_bytes)} GiB" if attempt.short_bytes else ""
+    room = max(0, width - len(number) - len(age) - len(outcome))
+    head = Content.assemble(
+        (number, "bold"), (age, "$quiet"), (outcome, f"bold {style}" if style else "bold"), glyphs.fit(short, room)
+    )
+    changed = f"changed: {', '.join(attempt.changed)}" if attempt.changed else ""
+    below = [(changed, ""), (attempt.cause or "", "$quiet")]
+    room = width - len(_INDENT)
+    lines = [Content.styled(_INDENT + cut(text, room, glyphs), tone) for text, tone in below if text]
+    return Content("\n").join([head, *lines])
+
+
+def _outcome(attempt: Attempt) -> str:
+    """`FAILED pool`, `stopped after ready`, `ready`."""
+    if attempt.state in (State.FAILED, State.LOST):
+        where = "after ready" if attempt.was_ready else STAGE_WORDS[attempt.stage] if attempt.stage is not None else ""
+        return f"{str(attempt.state).upper()} {where}".rstrip()
+    before = attempt.was_ready and attempt.state is not State.READY
+    return f"{attempt.state} after ready" if before else str(attempt.state)
