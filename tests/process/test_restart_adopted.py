@@ -21,11 +21,10 @@ from tests.support.waiting import wait_until
 from tui.errors import RefusedError, SgltuiError
 from tui.keeper.requests import post
 from tui.launch.adopt import Adoption, adopt_launch, needs_keeper
-from tui.launch.records import RestartRecord
+from tui.launch.records import ReferenceRecord, RestartRecord
 from tui.launch.stop import stop_launch
 
 ONCE = RestartRecord(limit=1, backoff_s=0.5)
-KEY_FROM_FILE = 'model = "none"\n[env]\nAPI_KEY = {{ file = "{path}" }}\n'
 SHOW_KEY = [sys.executable, "-c", "import os; print(os.environ.get('API_KEY'), flush=True); os._exit(1)"]
 
 
@@ -163,10 +162,7 @@ def test_a_restart_of_long_ago_is_not_made_up_for(
 def test_a_secret_is_read_again_from_where_it_comes(keeping: Keeping, steps: Steps) -> None:
     """Nobody has it any more: the keeper is dead, the server too, and it is on no record."""
     key = keeping.places.state.parent / "key"
-    presets = keeping.places.user_presets
-    presets.mkdir(parents=True)
-    (presets / "keyed.toml").write_text(KEY_FROM_FILE.format(path=key))
-    fields = {"env": {"API_KEY": "***"}, "preset": "keyed"}
+    fields = {"env": {"API_KEY": "***"}, "env_references": {"API_KEY": ReferenceRecord("file", str(key))}}
     kept = launch_and_kill_keeper(keeping, steps, "keeper-pauses", SHOW_KEY, **fields)
     key.write_text("open-sesame\n")
     adopt_launch(keeping.places, "server")
@@ -177,12 +173,11 @@ def test_a_secret_is_read_again_from_where_it_comes(keeping: Keeping, steps: Ste
         assert all("sesame" not in path.read_text() for path in records)
 
 
-@pytest.mark.parametrize("preset", [None, "keyed"])
-def test_a_secret_that_nobody_has_any_more_is_named(keeping: Keeping, steps: Steps, preset: str | None) -> None:
-    presets = keeping.places.user_presets
-    presets.mkdir(parents=True)
-    (presets / "keyed.toml").write_text(KEY_FROM_FILE.format(path=keeping.places.state / "none"))
-    fields = {"env": {"API_KEY": "***"}, "preset": preset}
+@pytest.mark.parametrize("is_known", [False, True])
+def test_a_secret_that_nobody_has_any_more_is_named(keeping: Keeping, steps: Steps, is_known: bool) -> None:
+    """Typed by hand, or from a file that is gone."""
+    gone = {"API_KEY": ReferenceRecord("file", str(keeping.places.state / "none"))}
+    fields = {"env": {"API_KEY": "***"}, "env_references": gone if is_known else {}}
     kept = launch_and_kill_keeper(keeping, steps, "keeper-pauses", SHOW_KEY, **fields)
     with pytest.raises(RefusedError, match=r"isn't launched again: .*API_KEY"):
         adopt_launch(keeping.places, "server")
