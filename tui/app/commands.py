@@ -19,7 +19,7 @@ class Launch(Command):
 
 
 class Relaunch(Command):
-    """Launch it again with the same flags; asks first if it runs."""
+    """Launch it again as it is; asks first if it runs."""
 
     keys = ("r",)
     label = "relaunch"
@@ -62,7 +62,7 @@ class GoBack(Command):
 
 
 class Test(Command):
-    """Send a ready server one small request, and tell how fast it answers."""
+    """Test a ready server with one small request."""
 
     keys = ("t",)
     label = "test"

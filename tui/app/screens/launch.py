@@ -28,7 +28,7 @@ from tui.app.widgets.launch_form import LaunchForm
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
-_KEYS = "Enter: to the form, then launch   e: change flags   Tab: next field   Esc: leave"
+_KEYS = "Enter: form, then launch   e: flags   Tab: next field   Esc: leave"
 
 
 class LaunchScreen(ModalScreen[None]):
