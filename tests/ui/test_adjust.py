@@ -12,8 +12,9 @@ from tests.support.budgets import EXCEEDS, FITS
 from tests.support.fake_core import FakeCore, Subject, identity, instance, preset, story
 from tests.support.screen import NARROW, STORY, WIDE, running, screen_lines, screen_text, until, until_shown
 from tui.app.core import Adjusted, LaunchRequest, Worked
+from tui.app.flag_edits import with_change
 from tui.app.flag_rows import flag_rows, value_words
-from tui.app.screens.adjust import AdjustScreen, with_change
+from tui.app.screens.adjust import AdjustScreen
 from tui.app.screens.dashboard import Dashboard
 from tui.budget.types import MemoryBudget
 from tui.errors import RefusedError

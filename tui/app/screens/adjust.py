@@ -17,6 +17,7 @@ from textual.widgets import Input
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted, ask_about_request
 from tui.app.command import READ_ONLY
 from tui.app.core import Adjusted, Editable, FlagSheet
+from tui.app.flag_edits import with_change, with_value
 from tui.app.flag_rows import FlagRow, edited_flags, flag_rows, trouble_with, value_words
 from tui.app.glyphs import Glyphs
 from tui.app.messages import BudgetAsked, LaunchWanted, RelaunchWanted
@@ -28,7 +29,7 @@ from tui.app.widgets.diff_lines import diff_lines
 from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.text_line import TextLine
 from tui.budget.types import FlagChange, MemoryBudget
-from tui.diagnosis.diagnosis import Change, FlagValue
+from tui.diagnosis.diagnosis import Change
 from tui.diagnosis.words import describe_change
 from tui.errors import UsageError
 from tui.launch.spec import parse_gpus
@@ -229,7 +230,7 @@ class AdjustScreen(Screen[None]):
         if self._before is None:
             return
         if self._edited is not None:
-            self._edit(_with_value(self._before.edit, self._edited, event.value))
+            self._edit(with_value(self._before.edit, self._edited, event.value))
         else:
             self._show_about(replace(self._before, gpus=event.value.strip() or None))
 
@@ -389,28 +390,3 @@ class AdjustScreen(Screen[None]):
 
     def _answer(self, content: Content) -> None:
         self.query_one("#answer", TextLine).show(content)
-
-
-def with_change(edit: FlagEdit, change: FlagChange | Change) -> FlagEdit:
-    """The edit with a proposed change made."""
-    for name in change.unset:
-        edit = edit.unsetting(name)
-    for name, value in change.set.items():
-        if value is False:
-            edit = edit.unsetting(name)
-        else:
-            edit = edit.setting(name, *(() if value is True or value == "true" else (_word(value),)))
-    return edit
-
-
-def _word(value: FlagValue) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _with_value(before: FlagEdit, row: FlagRow, text: str) -> FlagEdit:
-    """The edit while a value is typed; nothing typed leaves the flag out."""
-    assert row.flag is not None  # noqa: S101 - a heading is never edited
-    words = tuple(text.split()) if row.flag.nargs in ("+", "*") else (text.strip(),)
-    if not text.strip():
-        return before.unsetting(row.name) if row.value is not None and row.was is None else before.forgetting(row.name)
-    return before.setting(row.name, *words)

@@ -1,0 +1,33 @@
+"""From what a person does in the flag editor to an edit of a command line; pure functions."""
+
+from __future__ import annotations
+
+from tui.app.flag_rows import FlagRow
+from tui.budget.types import FlagChange
+from tui.diagnosis.diagnosis import Change, FlagValue
+from tui.sglang.edit import FlagEdit
+
+
+def with_change(edit: FlagEdit, change: FlagChange | Change) -> FlagEdit:
+    """The edit with a proposed change made."""
+    for name in change.unset:
+        edit = edit.unsetting(name)
+    for name, value in change.set.items():
+        if value is False:
+            edit = edit.unsetting(name)
+        else:
+            edit = edit.setting(name, *(() if value is True or value == "true" else (_word(value),)))
+    return edit
+
+
+def _word(value: FlagValue) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def with_value(before: FlagEdit, row: FlagRow, text: str) -> FlagEdit:
+    """The edit while a value is typed; nothing typed leaves the flag out."""
+    assert row.flag is not None  # noqa: S101 - a heading is never edited
+    words = tuple(text.split()) if row.flag.nargs in ("+", "*") else (text.strip(),)
+    if not text.strip():
+        return before.unsetting(row.name) if row.value is not None and row.was is None else before.forgetting(row.name)
+    return before.setting(row.name, *words)
