@@ -14,9 +14,11 @@ from tests.support.screen import NARROW, STORY, WIDE, running, screen_lines, scr
 from tui.app.core import Adjusted, LaunchRequest, Worked
 from tui.app.flag_edits import with_change
 from tui.app.flag_rows import flag_rows, value_words
+from tui.app.messages import AdjustAsked
 from tui.app.screens.adjust import AdjustScreen
 from tui.app.screens.dashboard import Dashboard
 from tui.budget.types import MemoryBudget
+from tui.diagnosis.diagnosis import Change
 from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper.states import State
@@ -242,3 +244,19 @@ async def test_other_gpus_are_planned_as_they_are_typed() -> None:
         await pilot.press("R")
         await until(pilot, lambda: core.relaunches, "the relaunch")
         assert core.relaunches[0].gpus == "1"
+
+
+async def test_what_the_log_suggests_is_offered_where_the_plan_finds_nothing_wrong() -> None:
+    """It ran out of memory all the same: the diagnosis of its log knows better."""
+    core = core_with()
+    core.budget = FITS
+    offers = (Change({"mem-fraction-static": 0.7}), Change(upgrade="0.5.13"))
+    async with running(core) as (app, pilot):
+        app.post_message(AdjustAsked(Adjusted("story", "20261129T171001Z-0007"), offers))
+        await until_shown(pilot, app, "the log suggests")
+        assert "1  --mem-fraction-static 0.7" in screen_text(app)
+        await pilot.press("2")
+        await until_shown(pilot, app, "for that, SGLang 0.5.13 or later has to be installed")
+        await pilot.press("1")
+        await until_shown(pilot, app, "+ --mem-fraction-static 0.7")
+        assert "the log suggests" not in screen_text(app)

@@ -171,9 +171,13 @@ class AdjustScreen(Screen[None]):
 
     @property
     def _proposals(self) -> tuple[FlagChange | Change, ...]:
-        """What the keys 1 to 3 take: the plan's changes; where it has none, what the log's diagnosis suggests."""
+        """What the keys 1 to 3 take: the plan's changes; where it has none, what the log's diagnosis suggests.
+
+        Once something was changed, the log speaks of another launch.
+        """
         budget = self._answered.budget if self._answered is not None else None
-        return (budget.changes[:MOST_CHANGES] if budget is not None else ()) or self._offers
+        planned = budget.changes[:MOST_CHANGES] if budget is not None else ()
+        return planned if planned or self._about.edit else self._offers
 
     def action_go(self) -> None:
         """Relaunch with what stands here, unless a value can't be meant."""
