@@ -260,3 +260,11 @@ async def test_what_the_log_suggests_is_offered_where_the_plan_finds_nothing_wro
         await pilot.press("1")
         await until_shown(pilot, app, "+ --mem-fraction-static 0.7")
         assert "the log suggests" not in screen_text(app)
+
+
+async def test_without_presets_there_is_nothing_to_edit() -> None:
+    async with running(core_with()) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "No presets yet")
+        await pilot.press("e")
+        await until_shown(pilot, app, "No presets yet")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -17,11 +16,12 @@ from tui.launch.finding import read_finding
 from tui.launch.progress import ProgressReader
 from tui.launch.records import LaunchRecord, Recorded, RecordError, list_launches, read_launch
 from tui.paths import Places
+from tui.sglang.edit import given_flags
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB, MIB
 
 # Chosen anew at each launch; a change of it is nobody's attempt at anything.
-_NOT_TOLD = frozenset({"port", "host"})
+_NOT_TOLD = frozenset({"port", "host", "model-path"})
 _TAIL_BYTES = 4 * MIB
 _UNITS = {b"GiB": GIB, b"MiB": MIB}
 # As torch says it, of the GPU on which an allocation failed.
@@ -156,27 +156,5 @@ def _size(number: bytes, unit: bytes) -> int:
 
 
 def _flags(launch: LaunchRecord) -> dict[str, tuple[str, ...]]:
-    inventory = nearest_inventory(launch.sglang_version)
-    flags: dict[str, tuple[str, ...]] = {}
-    for option, values in _options(launch.argv):
-        known = inventory.resolve(option)
-        name = option.lstrip("-") if known is None else known.name.lstrip("-")
-        if name not in _NOT_TOLD and name not in ("model-path", "model"):
-            flags[name] = values
-    return flags
-
-
-def _options(argv: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Each `--option` with the words behind it."""
-    option: str | None = None
-    values: list[str] = []
-    for word in argv:
-        if word.startswith("--"):
-            if option is not None:
-                yield option, tuple(values)
-            option, given, value = word.partition("=")
-            values = [value] if given else []
-        elif option is not None:
-            values.append(word)
-    if option is not None:
-        yield option, tuple(values)
+    given = given_flags(launch.argv, nearest_inventory(launch.sglang_version))
+    return {flag.option.removeprefix("--"): flag.words for flag in given if flag.name not in _NOT_TOLD}

@@ -24,7 +24,7 @@ from tui.app.messages import AdjustAsked, BudgetAsked, LaunchWanted
 from tui.app.notices import Trouble, trouble_of
 from tui.app.proposals import FieldError
 from tui.app.widgets.budget_panel import BudgetPanel
-from tui.app.widgets.launch_form import LaunchForm
+from tui.app.widgets.launch_form import LaunchForm, PresetList
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
@@ -115,30 +115,26 @@ class LaunchScreen(ModalScreen[None]):
 
     def action_adjust(self) -> None:
         """The flag editor takes the place of this form, with what is typed in it."""
-        for form in self.query(LaunchForm):
-            try:
-                request = form.read()
-            except FieldError as error:
-                form.go_to(error.field)
-                self.refuse(trouble_of(error))
-                return
+        if self.query(PresetList) and (request := self._read()) is not None:
             self.dismiss()
             self.app.call_later(self.app.post_message, AdjustAsked(request))
 
     @on(Input.Submitted)
     def _submit(self) -> None:
         """Ask for it, unless a field is wrong or the same is under way: a second Enter launches nothing."""
-        if self._is_asked:
-            return
-        form = self.query_one(LaunchForm)
-        try:
-            request = form.read()
-        except FieldError as error:
-            form.go_to(error.field)
-            self.refuse(trouble_of(error))
-            return
-        self._is_asked = True
-        self.post_message(LaunchWanted(request, self))
+        if not self._is_asked and (request := self._read()) is not None:
+            self._is_asked = True
+            self.post_message(LaunchWanted(request, self))
+
+    def _read(self) -> LaunchRequest | None:
+        """What stands in the form; None where it is no form, or a field is wrong, which is said."""
+        for form in self.query(LaunchForm):
+            try:
+                return form.read()
+            except FieldError as error:
+                form.go_to(error.field)
+                self.refuse(trouble_of(error))
+        return None
 
     @on(OptionList.OptionHighlighted)
     @on(Input.Changed, "#field-gpus")
