@@ -12,13 +12,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from textual.pilot import Pilot
 
 from tui.app.app import SgltuiApp
+from tui.app.screens.dashboard import Dashboard
 from tui.cli.context import Context
 from tui.cli.core import LocalCore
 from tui.errors import SgltuiError
@@ -42,12 +44,28 @@ STORY = (
     "--mem-fraction-static 0.8 --mamba-scheduler-strategy extra_buffer --speculative-algorithm EAGLE "
     "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4"
 )
-# What each picture shows: its size, and the keys that are pressed before.
+
+
+@dataclass(frozen=True)
+class Picture:
+    """One picture: its size, the keys that are pressed before, and how it is drawn."""
+
+    size: tuple[int, int]
+    keys: tuple[str, ...]
+    theme: str = "sgltui-dark"
+    ascii_only: bool = False
+
+
 PICTURES = {
-    "dashboard": ((120, 34), ("j",)),  # from the newest server to the one that is ready
-    "dashboard-80x24": ((80, 24), ("j",)),
-    "doesnt-fit": ((120, 34), ("G",)),
-    "launch": ((120, 34), ("a", "end")),
+    "dashboard": Picture((120, 34), ("j",)),  # from the newest server to the one that is ready
+    "dashboard-80x24": Picture((80, 24), ("j",)),
+    "dashboard-light": Picture((120, 34), ("j",), theme="sgltui-light"),
+    "dashboard-ascii": Picture((100, 30), ("j",), ascii_only=True),
+    "explained": Picture((120, 40), ("G",)),
+    "what-if-exceeds": Picture((120, 40), ("G", "R")),
+    "what-if-fits": Picture((120, 40), ("G", "R", "1")),
+    "log-search": Picture((120, 34), ("j", "l", "slash", *"avail mem", "enter")),
+    "launch": Picture((120, 34), ("a", "end")),
 }
 
 
@@ -59,8 +77,8 @@ def main() -> None:
         places = Places(machine.directory / "state", machine.directory / "config", machine.directory)
         try:
             populate(machine, Observer(places, open_reader(places)))
-            for name, (size, keys) in PICTURES.items():
-                asyncio.run(draw(places, name, size, keys))
+            for name, picture in PICTURES.items():
+                asyncio.run(draw(places, name, picture))
         finally:
             for name in list_names(places):
                 with suppress(SgltuiError):  # the failed one isn't running
@@ -92,16 +110,20 @@ def wait_for(observer: Observer, name: str, fits: Callable[[State], bool]) -> No
         time.sleep(0.1)
 
 
-async def draw(places: Places, name: str, size: tuple[int, int], keys: Sequence[str]) -> None:
+async def draw(places: Places, name: str, picture: Picture) -> None:
     """Open the app, press the keys, and save what it shows once it has come to rest."""
     core = LocalCore(Context(places, load_settings(places), open_reader(places)))
-    app = SgltuiApp(core, where="gpu-box-7")
-    async with app.run_test(size=size) as pilot:
+    app = SgltuiApp(core, where="gpu-box-7", ascii_only=picture.ascii_only)
+    app.theme = picture.theme
+    async with app.run_test(size=picture.size) as pilot:
         await settle(pilot, places)
-        for key in keys:
-            await pilot.press(key)
-            await settle(pilot, places)
-        (HERE / f"{name}.svg").write_text(app.export_screenshot(title=f"sgltui, {size[0]}x{size[1]}, simulated data"))
+        for key in picture.keys:
+            await pilot.press("space" if key == " " else key)
+            if key == "R":  # the next key needs the budget
+                await settle(pilot, places)
+        await settle(pilot, places)
+        title = "sgltui, {}x{}, simulated data".format(*picture.size)
+        (HERE / f"{name}.svg").write_text(app.export_screenshot(title=title))
     print(f"screenshots/{name}.svg")
 
 
@@ -111,7 +133,8 @@ async def settle(pilot: Pilot[None], places: Places) -> None:
     while True:
         await pilot.pause(STILL_S)
         picture = pilot.app.export_screenshot()
-        is_there = all(name in picture for name in names) and not any(words in picture for words in UNDER_WAY)
+        has_all = not isinstance(pilot.app.screen, Dashboard) or all(name in picture for name in names)
+        is_there = has_all and not any(words in picture for words in UNDER_WAY)
         if is_there and picture == before:
             return
         before = picture

@@ -108,7 +108,7 @@ class LocalCore:
 
     def _lint(self, spec: LaunchSpec) -> Iterator[str]:
         """What SGLang would refuse of its flags, or ignore."""
-        checked = check_spec(spec, self._target(spec, ask=False), hub=self._context.places.hub)
+        checked = check_spec(spec, self._target(spec, ask=False), model=self._budgets.read(spec.model))
         for finding in checked.findings:
             if finding.severity is not Severity.NOTE:
                 refused = "SGLang would refuse it: " if finding.severity is Severity.ERROR else ""

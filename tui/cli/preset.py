@@ -70,8 +70,9 @@ def _show_table(context: Context, judge: Judge, found: Presets) -> None:
         for preset in found.presets
     ]
     print_table(_HEADER, rows)
-    folders = " over ".join(str(folder) for folder, _ in preset_folders(context.places))
-    say(f"of one name, the first folder's counts: {folders}")
+    if found.hidden:
+        folders = " over ".join(str(folder) for folder, _ in preset_folders(context.places))
+        say(f"of one name, the first folder's counts: {folders}")
     for path, others in found.hidden.items():
         say(f"{path} hides {', '.join(map(str, others))}")
 

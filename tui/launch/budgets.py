@@ -109,6 +109,15 @@ class Budgets:
         doubts = (*(_share_doubt(gpu, own) for gpu in gpus), *_loading_doubts(gpus, others))
         return _warned(budget, _release_doubt(launch), *doubts)
 
+    def read(self, model: str) -> Model:
+        """A model's shapes, by its files as they are now; the last are kept.
+
+        Raises:
+            ModelError: it can't be found or read.
+        """
+        found, _ = find_config(model, cache_dir=self._places.hub)
+        return self._models.get((model, _stamp(found)), lambda: read_model(found, model))
+
     def _plan(
         self,
         spec: LaunchSpec,
@@ -125,8 +134,7 @@ class Budgets:
         key = (spec.model, stamp, words, environment, release.text, coarse, smallest_total_mib, measured)
 
         def work_out() -> MemoryBudget:
-            read = self._models.get((spec.model, stamp), lambda: read_model(model, spec.model))
-            hub = self._places.hub
+            read, hub = self.read(spec.model), self._places.hub
             request = make_request(spec, release, cards, smallest_total_mib, measured=measured, model=read, hub=hub)
             return with_source(plan_with_changes(request), spec, hub)
 

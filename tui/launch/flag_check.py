@@ -45,23 +45,28 @@ class Checked:
 
 
 def check_spec(
-    spec: LaunchSpec, target: Target, cards: Sequence[Card] | None = None, hub: Path | None = None
+    spec: LaunchSpec,
+    target: Target,
+    cards: Sequence[Card] | None = None,
+    hub: Path | None = None,
+    model: Model | None = None,
 ) -> Checked:
-    """The lint of a launch that isn't made yet; its model is read where its files are here.
+    """The lint of a launch that isn't made yet; unless its model is given, it is read where its files are here.
 
     Args:
         spec: the launch.
         target: whose flags.
         cards: the GPUs it will see, where they are known.
         hub: the Hugging Face cache to look in, instead of the one that the environment says.
+        model: its shapes, where they were read already.
     """
     try:
         merged = merge_words(spec, target)
     except UsageError as error:
         fault = Finding("config-file", Severity.ERROR, "config", error.what, error.hint or "correct the file")
         return Checked(target, (fault,), None)
-    model = _read_model(spec.model, hub)
-    found = lint(merged.words, target, model, cards, server_environment(spec.env))
+    read = model or _read_model(spec.model, hub)
+    found = lint(merged.words, target, read, cards, server_environment(spec.env))
     return Checked(target, (*found, *_overruled(merged)), merged)
 
 

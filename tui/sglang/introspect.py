@@ -76,7 +76,7 @@ def read_answer(answer: bytes, release: str) -> FlagInventory:
 
 
 def _run(python: Path, environment: Mapping[str, str], errors: IO[bytes], limit_s: float) -> bytes:
-    argv = [str(python), "-c", _SCRIPT.read_text(encoding="utf-8")]
+    argv = [str(python), "-u", "-c", _SCRIPT.read_text(encoding="utf-8")]
     late = threading.Event()
     try:
         process = subprocess.Popen(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from textual.app import ComposeResult
@@ -44,11 +45,26 @@ class BudgetPanel(VerticalScroll, can_focus=True):
         """It is about this now: a server's name and what is asked, or words for why nothing is."""
         if (whose, question, absent) == (self._whose, self._question, self._absent):
             return
-        if question is None or self._question is None or question.about != self._question.about:
+        if not self._is_edit_of(question):
             self._answer = None
             self.scroll_home(animate=False)
         self._whose, self._question, self._absent = whose, question, absent
-        self._draw()
+        if self._answer is None:
+            self._draw()
+        else:
+            self.border_title = Content(self._title())
+
+    def _is_edit_of(self, question: BudgetQuestion | None) -> bool:
+        """The same launch, perhaps with other flags: what is shown stays until its own answer comes, a moment later.
+
+        Nothing then collapses and comes back at each key that is typed.
+        """
+        if question is None or self._question is None:
+            return False
+        old, new = self._question.about, question.about
+        if isinstance(old, LaunchedServer) or isinstance(new, LaunchedServer):
+            return old == new
+        return type(old) is type(new) and replace(old, edit=new.edit) == new
 
     def answer(self, answer: BudgetAnswer) -> None:
         """Show it, if it is about what was asked; a little older than the question it may be."""
@@ -111,7 +127,10 @@ class BudgetPanel(VerticalScroll, can_focus=True):
         if self._whose is None:
             return _between_rules(glyphs, " Budget", self._hint)
         budget = self._answer.budget if self._answer is not None else None
-        rest = _between_rules(glyphs, "", self._conditions(budget) if budget is not None else "", self._hint)
+        conditions = self._conditions(budget) if budget is not None else ""
+        if self._answer is not None and self._question is not None and self._answer.question != self._question:
+            conditions = f"planning{glyphs.ellipsis}"
+        rest = _between_rules(glyphs, "", conditions, self._hint)
         start = f" Budget {glyphs.pointer} "
         if self.size.width - len(start) - len(rest) - _FRAME_CELLS < _NAME_LEAST:  # how to see the others comes first
             rest = _between_rules(glyphs, "", self._hint)
