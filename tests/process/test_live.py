@@ -28,9 +28,9 @@ def start(line: CommandLine, name: str, *flags: str) -> None:
     line.ok("launch", "qwen3-0.6b", "--name", name, "--force", "--wait", "--", *flags)
 
 
-def test_ps_tells_what_a_server_does_and_asks_it_once(command_line: CommandLine) -> None:
+def test_a_server_with_metrics_is_asked_once_and_tested(command_line: CommandLine) -> None:
     line = command_line
-    start(line, "one", "--enable-metrics", "--api-key", "sk-secret")
+    start(line, "one", "--enable-metrics", "--api-key", "sk-secret", "--max-running-requests", "4")
     before = asked(line, "one")
     row = line.ps_live("one")
     assert row["requests"] == {"running": 0, "queued": 0, "max": row["requests"]["max"]}
@@ -38,26 +38,6 @@ def test_ps_tells_what_a_server_does_and_asks_it_once(command_line: CommandLine)
     assert row["kv_usage"] == 0
     assert set(asked(line, "one")[len(before) :]) <= {"/server_info", "/metrics"}
 
-    # Without metrics: /v1/loads, which asks for the key of its command line.
-    line.ok("stop", "one", "--kill")
-    start(line, "two", "--api-key", "sk-secret")
-    row = line.ps_live("two")
-    assert (row["requests"]["running"], row["live_source"], row["live_trouble"]) == (0, "/v1/loads", None)
-    done = line.run("test", "two", "--json")
-    result = json.loads(done.stdout)
-    assert (done.returncode, result["ok"], result["error"]) == (0, True, None)
-    assert result["completion_tokens"] > 1
-    assert result["time_to_first_token_s"] > 0
-    assert result["tokens_per_s"] > 0
-    smoke = json.loads((line.launches("two")[-1] / "smoke.json").read_text())
-    assert smoke["at"] == result["at"]
-    files = [path for path in line.launches("two")[-1].iterdir() if path.is_file() and path.name != "server.log"]
-    assert not any(b"sk-secret" in path.read_bytes() for path in files)
-
-
-def test_a_small_load_and_what_the_server_did_meanwhile(command_line: CommandLine) -> None:
-    line = command_line
-    start(line, "one", "--enable-metrics", "--max-running-requests", "4")
     result = line.json("test", "one", "--requests", "12", "--concurrency", "8")
     assert (result["done"], result["errors"]) == (12, {})
     assert result["completion_tokens"] == 12 * 128
@@ -71,15 +51,29 @@ def test_a_small_load_and_what_the_server_did_meanwhile(command_line: CommandLin
     assert line.run("test", "one", "--concurrency", "2").returncode == 2
     assert "sgltui_server_requests_running" in line.ok("ps", "--prometheus")
 
-
-def test_what_cant_be_tested_is_refused(command_line: CommandLine) -> None:
-    line = command_line
-    assert line.run("test", "nobody").returncode == 2
-    start(line, "one")
     line.ok("stop", "one", "--kill")
     done = line.run("test", "one")
     assert done.returncode == 1
     assert "isn't ready: it is stopped" in done.stderr
+    assert line.run("test", "nobody").returncode == 2
+
+
+def test_a_server_without_metrics_tells_by_its_loads_and_answers_a_smoke_request(command_line: CommandLine) -> None:
+    """/v1/loads asks for the key of its command line, which nothing of ours keeps."""
+    line = command_line
+    start(line, "two", "--api-key", "sk-secret")
+    row = line.ps_live("two")
+    assert (row["requests"]["running"], row["live_source"], row["live_trouble"]) == (0, "/v1/loads", None)
+    done = line.run("test", "two", "--json")
+    result = json.loads(done.stdout)
+    assert (done.returncode, result["ok"], result["error"]) == (0, True, None)
+    assert result["completion_tokens"] > 1
+    assert result["time_to_first_token_s"] > 0
+    assert result["tokens_per_s"] > 0
+    smoke = json.loads((line.launches("two")[-1] / "smoke.json").read_text())
+    assert smoke["at"] == result["at"]
+    files = [path for path in line.launches("two")[-1].iterdir() if path.is_file() and path.name != "server.log"]
+    assert not any(b"sk-secret" in path.read_bytes() for path in files)
 
 
 def test_nobody_asks_while_nobody_looks_and_bad_answers_are_said(command_line: CommandLine) -> None:

@@ -79,9 +79,8 @@ def test_evidence_in_a_projects_folder_is_not_pruned_by_launches_that_do_not_kno
     line.ok("preset", "save", "proved", "--from", "one", "--presets", str(project))
     assert [path.name for path in project.iterdir()] == ["proved.toml"]
     line.ok("stop", "one", "--kill")
-    second = line.ok("launch", "--model", MODEL, "--name", "one", "--wait").strip()
-    line.ok("stop", "one", "--kill")
-    line.ok("launch", "--model", MODEL, "--name", "one", "--wait")
+    fails = ("launch", "--model", MODEL, "--name", "one", "--force", "--wait", "--", "--no-such-flag")
+    second, _ = (line.run(*fails).stdout.strip() for _ in range(2))
     assert prune(line.places, "one", keep=1) == [second]
     assert find_launch(line.places, first).address == first
     line.ok("preset", "remove", "proved", "--presets", str(project), "--yes")

@@ -15,7 +15,7 @@ from tui.launch.again import edit_spec, spec_of, with_secrets, words_of
 from tui.launch.budgets import Budgets
 from tui.launch.fit import DoesNotFitError, Warn
 from tui.launch.ownership import check_ours
-from tui.launch.records import Recorded, StopRecord
+from tui.launch.records import Recorded, StopRecord, read_newest
 from tui.launch.spec import LaunchSpec, parse_gpus
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
@@ -45,7 +45,7 @@ class Draft:
         spec: with its secrets by reference.
         release: of the interpreter that will run it.
         command: what would be run, without secrets.
-        difference: flag by flag, without secrets.
+        difference: from the newest launch of the name, flag by flag, without secrets.
     """
 
     base: Recorded
@@ -117,7 +117,8 @@ class Relauncher:
         found = self.interpreter_of(base)
         adjusted = self.adjust(base, edit, gpus)
         command = tuple(redact(server_argv(found, adjusted.engine.entry, adjusted.words)))
-        difference = diff_words(words_of(base.launch), adjusted.words, nearest_inventory(found.sglang_version))
+        newest = read_newest(self._places, base.launch.name) or base
+        difference = diff_words(words_of(newest.launch), adjusted.words, nearest_inventory(found.sglang_version))
         return Draft(base, with_secrets(adjusted, base.launch), found.sglang_version, command, difference)
 
     def relaunch(self, draft: Draft, stop: StopRequest, *, force: bool = False) -> str:
