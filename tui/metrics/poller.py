@@ -15,6 +15,7 @@ from tui.metrics.target import find_target
 
 PERIOD_S = 2.0
 """Each request is a line in the server's log."""
+_IDLE_PERIOD_S = 8.0  # of a server without requests: its log is to stand still, too
 _LONGEST_PERIOD_S = 30.0  # of a server that doesn't answer: its refusals are lines, too
 HISTORY_LENGTH = int(3600 / PERIOD_S)
 
@@ -77,5 +78,13 @@ class _Watched:
         except Exception as error:  # noqa: BLE001 - a thread's end isn't seen by anybody, and would draw over the UI
             told = LiveMetrics(at=datetime.now(UTC), source=None, trouble=f"can't be asked: {error!r}")
             is_refused = True
-        self._period_s = min(2 * self._period_s, _LONGEST_PERIOD_S) if is_refused else PERIOD_S
+        self._period_s = _next_period_s(self._period_s, told, is_refused=is_refused)
         self.history.append(told)
+
+
+def _next_period_s(period_s: float, told: LiveMetrics, *, is_refused: bool) -> float:
+    """Less and less often while nothing happens, or nobody answers; often again at the first request."""
+    if is_refused:
+        return min(2 * period_s, _LONGEST_PERIOD_S)
+    is_idle = told.running == 0 and not told.queued
+    return min(2 * period_s, _IDLE_PERIOD_S) if is_idle else PERIOD_S
