@@ -397,6 +397,10 @@ async def test_what_a_server_does_now_stands_in_its_row(tmp_path: Path) -> None:
     core.now = replace(story(tmp_path), instances=(replace(first, live=live), *others))
     async with running(core) as (app, pilot):
         await until_shown(pilot, app, "run/queue")
+        assert re.search(r"qwen36-mtp +● ready .* 6 / 0 +412", screen_text(app))
+        assert "512 requests need 294 GiB of" in screen_text(app), "the last word keeps its number"
+    async with running(core, size=WIDE) as (app, pilot):
+        await until_shown(pilot, app, "slots")
         text = screen_text(app)
         assert re.search(r"qwen36-mtp +● ready .* 6 / 0 +412 +31 % +75 %", text)
         assert re.search(r"llama8b .* 41 s +- +- +- +- +weights", text)

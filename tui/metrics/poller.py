@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from pathlib import Path
 
 from tui.launch.records import Recorded
 from tui.metrics.live import LiveMetrics
@@ -16,6 +17,9 @@ from tui.metrics.target import find_target
 PERIOD_S = 2.0
 """Each request is a line in the server's log."""
 _IDLE_PERIOD_S = 8.0  # of a server without requests: its log is to stand still, too
+_OWN_LINE_BYTES = (
+    160  # of `[2026-11-29 03:08:20] INFO:     127.0.0.1:57512 - "GET /v1/loads HTTP/1.1" 200 OK`, and room
+)
 _LONGEST_PERIOD_S = 30.0  # of a server that doesn't answer: its refusals are lines, too
 HISTORY_LENGTH = int(3600 / PERIOD_S)
 
@@ -56,15 +60,30 @@ class _Watched:
         self._thread: threading.Thread | None = None
         self._asked_at = -_LONGEST_PERIOD_S
         self._period_s = PERIOD_S
+        self._is_idle = self._has_own_line = False
+        self._log_bytes = 0  # when it was asked, or when its log was last seen to stand still
 
     def ask_if_due(self, recorded: Recorded) -> None:
         is_asking = self._thread is not None and self._thread.is_alive()
-        if is_asking or time.monotonic() - self._asked_at < self._period_s:
+        waited_s = time.monotonic() - self._asked_at
+        if is_asking or waited_s < self._period_s:
             return
-        self._asked_at = time.monotonic()
+        log_bytes = _size(recorded.files.log)
+        if self._is_idle and waited_s < _LONGEST_PERIOD_S and self._has_stood_still(log_bytes):
+            return
+        self._asked_at, self._log_bytes = time.monotonic(), log_bytes
+        self._has_own_line = False
         # A daemon, and not an executor's: those are waited for at the end, however long a server takes.
         self._thread = threading.Thread(target=self._ask, args=(recorded,), name="metrics", daemon=True)
         self._thread.start()
+
+    def _has_stood_still(self, log_bytes: int) -> bool:
+        """Nothing was logged since it was asked but the line of that: who logs our requests logs all others, too."""
+        grown = log_bytes - self._log_bytes
+        if not self._has_own_line and 0 < grown <= _OWN_LINE_BYTES:
+            self._has_own_line, self._log_bytes = True, log_bytes
+            return True
+        return self._has_own_line and grown == 0
 
     def wait(self, limit_s: float) -> None:
         if self._thread is not None:
@@ -78,6 +97,7 @@ class _Watched:
         except Exception as error:  # noqa: BLE001 - a thread's end isn't seen by anybody, and would draw over the UI
             told = LiveMetrics(at=datetime.now(UTC), source=None, trouble=f"can't be asked: {error!r}")
             is_refused = True
+        self._is_idle = not is_refused and _is_idle(told)
         self._period_s = _next_period_s(self._period_s, told, is_refused=is_refused)
         self.history.append(told)
 
@@ -86,5 +106,16 @@ def _next_period_s(period_s: float, told: LiveMetrics, *, is_refused: bool) -> f
     """Less and less often while nothing happens, or nobody answers; often again at the first request."""
     if is_refused:
         return min(2 * period_s, _LONGEST_PERIOD_S)
-    is_idle = told.running == 0 and not told.queued
-    return min(2 * period_s, _IDLE_PERIOD_S) if is_idle else PERIOD_S
+    return min(2 * period_s, _IDLE_PERIOD_S) if _is_idle(told) else PERIOD_S
+
+
+def _is_idle(told: LiveMetrics) -> bool:
+    return told.running == 0 and not told.queued
+
+
+def _size(log: Path) -> int:
+    """0 where there is none."""
+    try:
+        return log.stat().st_size
+    except OSError:
+        return 0

@@ -16,7 +16,7 @@ from tui.metrics.live import LiveMetrics
 from tui.observe import BrokenRecord, Instance, Snapshot
 from tui.units import format_duration, format_gib
 
-_WIDE_FROM_CELLS, _WIDEST_FROM_CELLS = 100, 118
+_WIDE_FROM_CELLS, _WIDER_FROM_CELLS, _WIDEST_FROM_CELLS = 100, 118, 140  # the last word needs its room first
 _NAME_SHARE = 0.4  # of the room that the name shares with the last word
 _NAME_LEAST = 10
 _PADDING = 2  # a cell on either side of each column
@@ -50,7 +50,7 @@ COLUMNS = (
     Column("gib", "GiB", 6, right=True),
     Column("up", "up", 6, right=True, from_cells=_WIDE_FROM_CELLS),
     Column("requests", "run/queue", 9, right=True, from_cells=_WIDE_FROM_CELLS, is_live=True),
-    Column("speed", "tok/s", 6, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
+    Column("speed", "tok/s", 6, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
     Column("kv", "KV", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
     Column("slots", "slots", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
     Column("word", "last word", 0),
