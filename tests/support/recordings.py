@@ -51,8 +51,8 @@ def normalize(line: str) -> str:
 
 
 def is_tokenizer_line(line: str) -> bool:
-    """Said by every process once it is there, so anywhere between the others."""
-    return "tokenizer" in line.lower()
+    """Said by every process once it has its tokenizer, or of what comes with it; so anywhere between the others."""
+    return "tokenizer" in line.lower() or "HuggingFace chat template" in line
 
 
 def fields(value: Any) -> Any:
