@@ -27,9 +27,10 @@ def value_of(argv: list[str], option: str) -> str | None:
     return argv[argv.index(option) + 1] if option in argv else None
 
 
-def test_the_story_ends_well(command_line: CommandLine) -> None:
+def test_the_story_ends_well(command_line: CommandLine, unused_tcp_port: int) -> None:
     """It fails as typed; eight requests fit, and the flags of an attempt that failed aren't gone back to."""
-    launch = ("launch", "--model", "Qwen/Qwen3.6-27B", "--name", "story", "--force", "--wait", "--", *STORY)
+    place = ("--name", "story", "--port", str(unused_tcp_port))
+    launch = ("launch", "--model", "Qwen/Qwen3.6-27B", *place, "--force", "--wait", "--", *STORY)
     assert command_line.run(*launch).returncode == 1
     done = command_line.run("relaunch", "story", "--set", "max-running-requests=8", "--wait")
     assert done.returncode == 0, done.stderr
