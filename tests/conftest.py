@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 pytest_plugins = [
     "tests.support.nvml",
     "tests.support.simulated",
@@ -11,3 +13,12 @@ pytest_plugins = [
     "tests.support.steps",
     "tests.support.command_line",
 ]
+
+# A shell starts what it puts in the background with these ignored, and that is inherited by every server and command a
+# test starts: whoever runs the suite so would find that Ctrl-C ends nothing.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGQUIT) is signal.SIG_IGN:
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
