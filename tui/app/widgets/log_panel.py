@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,6 +52,7 @@ class LogPanel(LogTools):
         self._is_zoomed = False
         self._hint = ""
         self._title = ""
+        self._followed = True  # when the title was written
 
     def show(self, one: Instance | None, absent: str, *, zoomed: bool, hint: str = "") -> None:
         """Show the log of this server's launch, or the words `absent`; zoomed: nothing else is on the screen.
@@ -106,13 +108,17 @@ class LogPanel(LogTools):
         self._look()
 
     def _look(self) -> None:
+        """By a timer of the loop's own: one of Textual's wakes the app for each look, and most find nothing."""
+        if not self.is_attached:
+            return
         now = time.monotonic()
         if now - self._painted_at >= self._flush_s and self.log_view.has_news():
             self._painted_at = now
-            self.refresh_lines()
-        self._show_title()  # whether it follows may have changed
+            self.call_next(self.refresh_lines)
+        elif self.log_view.following != self._followed:
+            self.call_next(self._show_title)
         is_silent = now - self._painted_at > _SILENT_AFTER_S
-        self.set_timer(_SILENT_LOOK_S if is_silent else _LOOK_S, self._look)
+        asyncio.get_running_loop().call_later(_SILENT_LOOK_S if is_silent else _LOOK_S, self._look)
 
     def refresh_lines(self) -> None:
         """Read what was appended."""
@@ -149,6 +155,7 @@ class LogPanel(LogTools):
         self._show_title()
 
     def _show_title(self) -> None:
+        self._followed = self.log_view.following
         title = self._title_words()
         if title != self._title:
             self._title = title
