@@ -18,6 +18,7 @@ from tests.support.growing_log import (
     truncate_longer,
     truncate_shorter,
 )
+from tests.support.unprivileged import run_unprivileged
 from tui.logs.file import LogFile
 from tui.logs.follow import POLL_BYTES, Follower, LogChunk, tail_lines, tail_offset
 
@@ -224,3 +225,20 @@ def test_a_dropped_follower_lets_go_of_its_file(tmp_path: Path) -> None:
 
 def open_files() -> set[str]:
     return {str(link.readlink()) for link in list(Path("/proc/self/fd").iterdir()) if link.is_symlink()}
+
+
+def test_a_log_that_may_not_be_read_says_so(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.touch(0o000)
+    code = """if True:
+        import sys
+        from pathlib import Path
+        from tui.errors import SgltuiError
+        from tui.logs.follow import Follower
+        try:
+            Follower(Path(sys.argv[1])).poll()
+        except SgltuiError as error:
+            print(error)
+    """
+    said = run_unprivileged(code, str(log))
+    assert "server.log can't be read: Permission denied; look as the user who owns it" in said
