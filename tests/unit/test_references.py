@@ -81,6 +81,11 @@ def test_a_command_that_hangs_is_killed_with_all_it_started() -> None:
     wait_until(lambda: not is_running(["sleep", unique]), what="the grandchild is gone")
 
 
+def test_a_command_that_never_stops_printing_is_ended() -> None:
+    said = refuse(Reference("command", "yes s3cret"))
+    assert "'yes s3cret', which printed more than 64 KiB" in said
+
+
 def is_running(words: list[str]) -> bool:
     return any(process.info["cmdline"] == words for process in psutil.process_iter(["cmdline"]))
 
