@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
-import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO
@@ -60,7 +61,6 @@ def run_apart(
         subprocess.CalledProcessError: it failed.
         TooMuchError: it printed more than `most_bytes`.
     """
-    late = threading.Event()
     with subprocess.Popen(
         argv,
         stdin=subprocess.DEVNULL,
@@ -70,27 +70,53 @@ def run_apart(
         cwd=folder,
         start_new_session=True,
     ) as process:
-        timer = threading.Timer(limit_s, _end, (process, late))
-        timer.start()
         is_over = False
         try:
-            assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-            output: bytes = process.stdout.read(most_bytes + 1)
-            if len(output) <= most_bytes:
-                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-                is_over = True
+            output = _read_until_end(process, limit_s, most_bytes)
+            is_over = True
         finally:
-            timer.cancel()
-            timer.join()
             if ends_all or not is_over:
                 _kill(process)
-    if late.is_set():
-        raise subprocess.TimeoutExpired(argv, limit_s)
-    if len(output) > most_bytes:
-        raise TooMuchError(most_bytes)
     if process.returncode != 0:
         raise subprocess.CalledProcessError(process.returncode, argv)
     return output
+
+
+def _read_until_end(process: subprocess.Popen[bytes], limit_s: float, most_bytes: int) -> bytes:
+    """All that it prints until it has ended; what it leaves behind, an agent in a session of its own, may print on."""
+    assert process.stdout is not None  # noqa: S101 - a pipe was asked for
+    printed, deadline = process.stdout.fileno(), time.monotonic() + limit_s
+    os.set_blocking(printed, False)
+    output = b""
+    with open(os.pidfd_open(process.pid), "rb", buffering=0) as end:  # noqa: PTH123 - a descriptor, closed with the block
+        poll = select.poll()
+        poll.register(end, select.POLLIN)
+        poll.register(printed, select.POLLIN)
+        ready: set[int] = set()
+        while end.fileno() not in ready:
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise subprocess.TimeoutExpired(process.args, limit_s)
+            ready = {number for number, _ in poll.poll(left_s * 1000)}
+            piece = _read_all(printed, most_bytes + 1 - len(output))
+            if piece is None and printed in ready:  # it has closed it
+                poll.unregister(printed)
+            output += piece or b""
+            if len(output) > most_bytes:
+                raise TooMuchError(most_bytes)
+    return output
+
+
+def _read_all(descriptor: int, most_bytes: int) -> bytes | None:
+    """What is there to be read now; None where nothing will come any more."""
+    pieces = b""
+    with suppress(BlockingIOError):
+        while len(pieces) < most_bytes:
+            piece = os.read(descriptor, most_bytes - len(pieces))
+            if not piece:
+                return pieces or None
+            pieces += piece
+    return pieces
 
 
 def explain_silence(error: Exception) -> str:
@@ -107,11 +133,6 @@ def explain_silence(error: Exception) -> str:
         case OSError():
             return f"can't be started: {error.strerror}"
     raise error
-
-
-def _end(process: subprocess.Popen[bytes], late: threading.Event) -> None:
-    late.set()
-    _kill(process)
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
