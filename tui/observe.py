@@ -15,7 +15,7 @@ from tui.gpu import GpuReader, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import ALIVE, State
 from tui.launch.cause import describe_cause
-from tui.launch.records import Recorded, list_names, read_launch, read_newest
+from tui.launch.records import Recorded, list_names, read_newest
 from tui.metrics.live import LiveMetrics
 from tui.paths import Places
 from tui.units import MIB
@@ -152,10 +152,6 @@ class Observer:
         return tuple(structs.replace(one, live=self._poller.newest(f"{one.name}/{one.launch}")) for one in instances)
 
     def _look_at(self, recorded: Recorded, gpus: GpuReading) -> Instance:
-        attended = recorded.is_attended
-        if not attended and recorded.exit is None:
-            # A keeper writes the end before it goes: what we read may be of just before that, this isn't.
-            recorded = read_launch(recorded.files.directory)
         launch, state = recorded.launch, recorded.current_state()
         members = recorded.living_members()
         memory_bytes, by_difference = _memory(gpus, recorded, members) if members else (None, False)
@@ -165,7 +161,7 @@ class Observer:
             name=launch.name,
             launch=launch.launch,
             state=state,
-            attended=attended,
+            attended=recorded.is_attended,
             local=recorded.is_local,
             progress=tracker.progress if tracker is not None else None,
             pid=recorded.state.server.pid if recorded.state.server is not None and state in ALIVE else None,

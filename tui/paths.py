@@ -9,6 +9,8 @@ from pathlib import Path
 from msgspec import Struct
 from platformdirs import PlatformDirs
 
+from tui.errors import UsageError
+
 STATE_DIR_VARIABLE = "SGLTUI_STATE_DIR"
 CONFIG_DIR_VARIABLE = "SGLTUI_CONFIG_DIR"
 SIMULATED_VARIABLE = "SGLTUI_SIMULATED"
@@ -80,7 +82,19 @@ def find_places(environ: Mapping[str, str] = os.environ, project_presets: Path |
 
 def _folder(path: str | Path) -> Path:
     """Absolute: keepers and servers live in other folders than whoever started them."""
-    return Path(path).expanduser().absolute()
+    return expand_user(str(path)).absolute()
+
+
+def expand_user(text: str) -> Path:
+    """A path as it was typed, with `~` and `~somebody` in front made whole.
+
+    Raises:
+        UsageError: nobody is called that.
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError as error:
+        raise UsageError(f"{text!r} is no path: {error}", "write the whole path") from None
 
 
 def find_shipped_presets() -> Path:

@@ -108,5 +108,5 @@ def test_a_launcher_killed_while_a_keeper_takes_over_starts_no_second_server(
     steps.release("keeper-attends")
     command_line.wait_for("qwen3-0.6b", "loading")
     assert len(command_line.launches("qwen3-0.6b")) == 1
-    wait_until(lambda: command_line.ps("qwen3-0.6b")["pid"])
+    wait_until(lambda: command_line.recorded("qwen3-0.6b").state.server)
     assert os.getpgid(keeper) != os.getpgid(command_line.ps("qwen3-0.6b")["pid"])

@@ -77,13 +77,14 @@ def test_flags_that_sglang_refuses(command_line: CommandLine, flags: tuple[str, 
 
 def test_what_cant_be_told(command_line: CommandLine, tmp_path: Path) -> None:
     config = tmp_path / "config.json"
-    config.write_text('{"architectures": ["NobodyKnowsThisForCausalLM"], "model_type": "nobody"}')
+    config.write_text('{"architectures": ["NobodyKnowsThis\\u001b[31mForCausalLM"], "model_type": "nobody"}')
+    assert "\x1b" not in command_line.run("plan", "--config", str(config), *CARD).stdout
     done = command_line.run("plan", "--config", str(config), *CARD, "--json")
     assert "Traceback" not in done.stderr
     assert done.returncode == 4
     answer: dict[str, Any] = json.loads(done.stdout)
     assert answer["verdict"] == "unknown"
-    assert "NobodyKnowsThisForCausalLM" in answer["reason"]
+    assert "NobodyKnowsThis" in answer["reason"]
 
 
 def test_a_card_of_unknown_size(command_line: CommandLine) -> None:
@@ -102,3 +103,13 @@ def test_a_preset_on_this_machines_gpus(command_line: CommandLine) -> None:
     assert answer["ranks"][0]["gpu"] == 1
     assert items["reserved by the driver"]["basis"] == "measured"
     assert items["weights"]["bytes"] == 16_060_522_496
+
+
+def test_the_gpus_that_a_launch_would_get_are_planned(command_line: CommandLine) -> None:
+    """Those that the user's own variable allows; and as many as the replicas of a server need."""
+    for words, environment, gpus in (
+        ((), {"CUDA_VISIBLE_DEVICES": "1"}, [1]),
+        (("--", "--dp-size", "2"), {}, [0, 1]),
+    ):
+        done = command_line.run("plan", "--model", DENSE, "--json", *words, env=environment)
+        assert [rank["gpu"] for rank in json.loads(done.stdout)["ranks"]] == gpus, done.stderr

@@ -20,7 +20,7 @@ NAME = "qwen3-0.6b"
 def kill_keeper(command_line: CommandLine, name: str) -> None:
     state = command_line.launches(name)[-1] / "state.json"
     os.kill(json.loads(state.read_text())["keeper"]["pid"], signal.SIGKILL)
-    wait_until(lambda: not command_line.ps(name)["attended"])
+    wait_until(lambda: not command_line.recorded(name).is_attended)
 
 
 def test_unattended_servers_get_a_keeper_again(command_line: CommandLine) -> None:

@@ -18,7 +18,7 @@ from tests.support.waiting import wait_until
 from tui.errors import SgltuiError
 from tui.keeper import procfs
 from tui.keeper.stop import StopRequest
-from tui.launch.records import list_names
+from tui.launch.records import Recorded, find_launch, list_names
 from tui.launch.stop import stop_launch
 from tui.paths import Places
 from tui.simulator.machine import Machine
@@ -84,12 +84,24 @@ class CommandLine:
         wait_until(has_told, LIMIT_S, "live figures")
         return row
 
+    def recorded(self, name: str) -> Recorded:
+        """What is on record now; read here, where a process for each look would slow down what is waited for."""
+        return find_launch(self.places, name)
+
     def wait_for(self, name: str, *states: str) -> None:
-        wait_until(lambda: self.ps(name)["state"] in states, LIMIT_S, f"{name} {states}: {self.ps(name)}")
+        wait_until(lambda: self._is(name, states), LIMIT_S, f"{name} {states}")
+
+    def _is(self, name: str, states: tuple[str, ...]) -> bool:
+        try:
+            return self.recorded(name).current_state() in states
+        except SgltuiError:  # its directory is just being made
+            return False
 
     def child(self, name: str, title: str) -> int:
         """The pid of the server's child whose command line is `title`."""
-        [pid] = [pid for pid in procfs.children(self.ps(name)["pid"]) if read_command(pid) == title]
+        server = self.recorded(name).state.server
+        assert server is not None
+        [pid] = [pid for pid in procfs.children(server.pid) if read_command(pid) == title]
         return pid
 
     def write_preset(self, name: str, text: str) -> Path:

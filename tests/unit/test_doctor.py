@@ -15,7 +15,7 @@ from tui.keeper import cgroup
 from tui.keeper.identity import ProcessIdentity, boot_id
 from tui.keeper.states import State
 from tui.launch.doctor import Check, Level, examine
-from tui.launch.login import find_login_rules
+from tui.launch.login import find_ending
 from tui.launch.mounts import find_mount
 from tui.launch.records import RecordError, find_launch
 from tui.paths import Places
@@ -120,35 +120,68 @@ def test_which_file_system_a_path_is_on(tmp_path: Path) -> None:
     assert "hidepid=2" in (find_mount(Path("/proc"), mounts) or found).options
 
 
+LOGIN = "etc/systemd/logind.conf"
+DROP_IN = "usr/lib/systemd/logind.conf.d/50-site.conf"
+KILLS = "[Login]\nKillUserProcesses=yes\n"
+LINGERS = {"var/lib/systemd/linger/alice": ""}
+SESSION = "4:memory:/x\n0::/user.slice/user-1000.slice/session-3.scope\n"
+MANAGER = "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run-u7.scope\n"
+
+
 @pytest.mark.parametrize(
-    ("files", "kills"),
+    ("own", "files", "ends"),
     [
-        ({}, False),
-        ({"etc/systemd/logind.conf": "[Login]\n#KillUserProcesses=yes\n"}, False),
-        ({"etc/systemd/logind.conf": "[Login]\nKillUserProcesses=yes\n"}, True),
-        (
-            {
-                "etc/systemd/logind.conf": "KillUserProcesses=yes\n",
-                "usr/lib/systemd/logind.conf.d/50-site.conf": "[Login]\nKillUserProcesses = no\n",
-            },
-            False,
-        ),
-        (
-            {
-                "etc/systemd/logind.conf.d/50-site.conf": "KillUserProcesses=yes\n",
-                "usr/lib/systemd/logind.conf.d/50-site.conf": "KillUserProcesses=no\n",
-            },
-            True,
-        ),
-        ({"etc/systemd/logind.conf": "KillUserProcesses=yes\n", "var/lib/systemd/linger/alice": ""}, False),
-        ({"etc/systemd/logind.conf": "KillUserProcesses=yes\n", "var/lib/systemd/linger/bob": ""}, True),
+        (SESSION, {}, False),
+        (SESSION, {LOGIN: "[Login]\n#KillUserProcesses=yes\n"}, False),
+        (SESSION, {LOGIN: KILLS}, True),
+        (SESSION, {LOGIN: KILLS, DROP_IN: "[Login]\nKillUserProcesses = no\n"}, False),
+        (SESSION, {"etc/systemd/logind.conf.d/50-site.conf": KILLS, DROP_IN: "KillUserProcesses=no\n"}, True),
+        # `session_stop_scope` doesn't ask whether the user lingers: that keeps the user's manager alone.
+        (SESSION, {LOGIN: KILLS, **LINGERS}, True),
+        (SESSION, {LOGIN: KILLS + "KillExcludeUsers=bob alice\n"}, False),
+        (SESSION, {LOGIN: KILLS + "KillExcludeUsers=alice\nKillExcludeUsers=\n"}, True),
+        (SESSION, {LOGIN: KILLS + "KillOnlyUsers=bob\n"}, False),
+        (SESSION, {LOGIN: "KillOnlyUsers=bob\n", DROP_IN: "KillOnlyUsers=alice\n"}, True),
+        (MANAGER, {}, True),
+        (MANAGER, LINGERS, False),
+        (MANAGER, {"var/lib/systemd/linger/bob": ""}, True),
+        (MANAGER, {LOGIN: KILLS, **LINGERS}, False),
+        ("0::/system.slice/sshd.service\n", {LOGIN: KILLS}, False),
+        ("0::/\n", {LOGIN: KILLS}, False),
+        (None, {LOGIN: KILLS}, False),
     ],
 )
-def test_whether_the_login_manager_ends_servers(tmp_path: Path, files: dict[str, str], kills: bool) -> None:
-    for name, text in files.items():
+def test_whether_a_logout_ends_servers(tmp_path: Path, own: str | None, files: dict[str, str], ends: bool) -> None:
+    given = files if own is None else files | {"proc/self/cgroup": own}
+    for name, text in given.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    assert find_login_rules(tmp_path, "alice").kills_at_logout is kills
+    found = find_ending(tmp_path, "alice")
+    assert (found is not None) is ends
+    assert found is None or "loginctl enable-linger" in found.remedy
+
+
+def test_root_is_spared_unless_the_files_say_otherwise(tmp_path: Path) -> None:
+    login = tmp_path / LOGIN
+    for path, text in ((tmp_path / "proc/self/cgroup", SESSION), (login, KILLS)):
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    assert find_ending(tmp_path, "root") is None
+    login.write_text(KILLS + "KillExcludeUsers=\n")
+    assert find_ending(tmp_path, "root") is not None
+
+
+def test_a_user_without_a_name_is_examined_too(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a container that was started with `--user 4711`."""
+    monkeypatch.setattr(os, "geteuid", lambda: 4_000_000_000)
+    assert find(places, "login manager", ok=True)
+
+
+def test_records_that_cannot_be_listed_hide_nothing_else(places: Places) -> None:
+    places.state.mkdir()
+    places.instances.symlink_to(places.instances)  # refused for root, too
+    assert find(places, "records")
+    assert find(places, "login manager", ok=True)
 
 
 @pytest.mark.parametrize(

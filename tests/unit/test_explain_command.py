@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.diagnosing import LOGS, READY
 from tui.cli import main
+from tui.cli.context import print_json
 
 STORY = str(LOGS / "story-mamba-spec-pool.log")
 
@@ -69,11 +72,38 @@ def test_a_healthy_log(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "is running in runtime; nothing wrong is logged" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("target", ["/" + "x" * 300, str(LOGS)])
+def test_what_is_no_file_is_told_in_a_line(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", target]) in (1, 2)
+    captured = capsys.readouterr()
+    assert (captured.out, captured.err.count("\n")) == ("", 1)
+    assert target in captured.err
+
+
+def test_a_terminal_without_the_signs_costs_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding="ascii"))
+    assert main(["explain", STORY, "--exit", "-9", "--sglang", "0.5.11"]) == 0
+    assert b"37 | RuntimeError: Not enough memory" in written.getvalue()
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "ascii"])
+def test_json_holds_whatever_names_there_are(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process may be called by bytes that are no text; the document can be read all the same."""
+    written = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", out := io.TextIOWrapper(written, encoding=encoding))
+    value = {"command": "python \udcff.py", "model": "✗ 😀"}
+    print_json(value)
+    out.flush()
+    assert json.loads(written.getvalue()) == value
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
         (["nobody"], "no server named 'nobody'"),
         (["/no/such/file.log"], "there is no file /no/such/file.log"),
+        (["~nobody-is-called-that/x.log"], "'~nobody-is-called-that/x.log' is no path"),
         ([STORY, "--at", "yesterday"], "--at 'yesterday' isn't a time"),
         ([STORY, "--sglang", "x"], "'x' isn't a version of SGLang"),
     ],

@@ -6,12 +6,14 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.waiting import wait_until
-from tui.gpu.processes import describe_process, join_command
+from tui.gpu.processes import describe_process
+from tui.hiding import command_text
 from tui.keeper.identity import read_stat
 
 NO_SUCH_PID = 4294967295  # above the kernel's limit
@@ -51,7 +53,19 @@ def test_a_process_that_is_not_there() -> None:
         (["sglang::scheduler_TP0            ", "", "", ""], "sglang::scheduler_TP0"),
         (["sglang::detokenizer\n", "  "], "sglang::detokenizer"),
         ([], ""),
+        (["vllm", "serve", "m", "--api-key", "sk-open sesame", "--tp", "2"], "vllm serve m --api-key *** --tp 2"),
+        (["python", "x.py", "--hf-token=sesame"], "python x.py --hf-token=***"),
+        (["bash", "-c", "sglang serve --api-key sesame --tp 2"], "bash -c sglang serve --api-key *** --tp 2"),
     ],
 )
-def test_a_command_line_without_padding(words: list[str], command: str) -> None:
-    assert join_command(words) == command
+def test_a_command_line_without_padding_and_secrets(words: list[str], command: str) -> None:
+    assert command_text(words) == command
+
+
+def test_a_secret_of_a_process_is_not_shown() -> None:
+    words = [sys.executable, "-c", "import time; time.sleep(600)", "--api-key", "open-sesame"]
+    with subprocess.Popen(words) as started:
+        try:
+            wait_until(lambda: (describe_process(started.pid)[1] or "").endswith("--api-key ***"), what="its words")
+        finally:
+            started.kill()

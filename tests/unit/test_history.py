@@ -79,6 +79,10 @@ def test_a_broken_attempt_hides_no_other_and_is_named(places: Places) -> None:
             "Tried to allocate 512.00 MiB. GPU 1 has a total capacity of 23.59 GiB of which 128.00 MiB is free.\n",
             384 * MIB,
         ),
+        (
+            "Tried to allocate 2.00 MiB. GPU 0 has a total capacity of 23.59 GiB of which 0 bytes is free.\n",
+            2 * MIB,
+        ),
         # 20 - 80 x (1 - 0.7) = -4: the pool would be 4 GiB below nothing.
         (
             (
@@ -119,6 +123,22 @@ def test_the_last_few_launches_are_kept(places: Places) -> None:
     assert list_launches(places, "one") == before[2:]
     assert sorted(path.name for path in (places.instances / "one").iterdir()) == [*before[2:], "current"]
     assert prune(places, "one", 3) == []
+
+
+def test_what_somebody_was_deleting_when_he_was_killed_goes_with_the_next_launch(places: Places) -> None:
+    make_ended_launch(places)
+    half = places.instances / "one" / ".gone-20260101T000000Z-0001"
+    half.mkdir()
+    (half / "server.log").write_text("a long one")
+    assert prune(places, "one", 3) == []
+    assert not half.exists()
+
+
+def test_a_launch_whose_pins_cannot_be_read_stays(places: Places) -> None:
+    records = make_ended_launch(places)
+    (records.files.directory / "pins.json").mkdir()
+    make_ended_launch(places)
+    assert prune(places, "one", 1) == []
 
 
 def test_evidence_running_ones_and_other_machines_are_never_forgotten(places: Places) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import tempfile
 import tomllib
 from contextlib import suppress
@@ -120,6 +121,22 @@ def test_a_running_server() -> None:
     assert imported.preset.flags == {"api-key": Reference("env", "SGLANG_API_KEY"), "tp-size": 2}
     assert imported.preset.model == "$x"
     assert "hunter22" not in repr(imported)
+
+
+def test_what_is_no_text_is_refused() -> None:
+    """A preset is UTF-8; a path of a process needn't be, and JSON and units can write half of a character."""
+    server = ["python", "-m", "sglang.launch_server", "--model-path", "/m/\udcff"]
+    with pytest.raises(UsageError, match="no text"):
+        import_words(server, {})
+    unit = "[Service]\nExecStart=/v/bin/python -m sglang.launch_server --model-path m/\\udcff\n"
+    for text in (json.dumps(server), unit):
+        with pytest.raises(UsageError, match="no text"):
+            import_command(text)
+
+
+def test_a_here_string_ends_where_it_stands() -> None:
+    text = "cat <<< hello\nMODEL=m/x\npython -m sglang.launch_server --model-path $MODEL\n"
+    assert import_command(text).preset.model == "m/x"
 
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=12)

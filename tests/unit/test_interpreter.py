@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -82,6 +85,27 @@ def test_a_found_version_is_asked_for_once_and_a_missing_one_again(tmp_path: Pat
     (tmp_path / "version").write_text("0.5.11\n")
     assert [read_sglang_version(python) for _ in range(3)] == ["0.5.11"] * 3
     assert (tmp_path / "asked").read_text().count(".") == 2
+
+
+def test_an_upgrade_is_seen_by_who_has_asked_before(tmp_path: Path) -> None:
+    """As by an open front end, while somebody follows its advice to upgrade."""
+    python = with_package(tmp_path / "venv" / "bin" / "python", "0.5.11")
+    assert find(str(python)).sglang_version == "0.5.11"
+    shutil.rmtree(tmp_path / "venv" / "site")
+    with_package(python, "0.5.23")
+    assert find(str(python)).sglang_version == "0.5.23"
+
+
+def test_a_change_of_an_editable_installation_is_seen(tmp_path: Path) -> None:
+    python = with_package(tmp_path / "venv" / "bin" / "python")
+    arguments = tmp_path / "venv" / "site" / "sglang" / "srt" / "server_args.py"
+    arguments.parent.mkdir()
+    arguments.write_text(TRAP)
+    before = find(str(python)).stamp
+    assert find(str(python)).stamp == before
+    later = time.time() + 100
+    os.utime(arguments, (later, later))
+    assert find(str(python)).stamp != before
 
 
 def test_a_simulated_machine_wins_over_what_is_named(tmp_path: Path) -> None:

@@ -21,11 +21,13 @@ from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State
 from tui.launch.again import spec_of
 from tui.launch.directory import create_launch
-from tui.launch.measured import fill, key_of, recall, store
+from tui.launch.measured import _SHAPING, fill, key_of, recall, store
 from tui.launch.planning import Described, describe_cards, plan_launch
 from tui.launch.records import ExitRecord, GivenGpu, LaunchRecord, Machine, StateRecord
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
+from tui.sglang.flags import RELEASES, load_inventory
+from tui.sglang.parse import name_of
 from tui.sglang.versions import parse_release
 
 MODEL = str(FIXTURES / "configs" / "qwen3.6-27b.json")
@@ -114,6 +116,12 @@ def test_a_directory_that_isn_t_a_launch_is_said(tmp_path: Path) -> None:
         ((*FLAGS, "--tp-size", "2"), "0.5.11", NAME),
         ((*FLAGS, "--quantization", "fp8"), "0.5.11", NAME),
         ((*FLAGS, "--speculative-algorithm", "EAGLE"), "0.5.11", NAME),
+        # Each rank holds the whole attention, or a part of the weights stays on the host, or the model is another one.
+        ((*FLAGS, "--dp-size", "2", "--enable-dp-attention"), "0.5.11", NAME),
+        ((*FLAGS, "--cpu-offload-gb", "20"), "0.5.11", NAME),
+        ((*FLAGS, "--ep-num-redundant-experts", "32"), "0.5.11", NAME),
+        ((*FLAGS, "--json-model-override-args", '{"num_hidden_layers": 4}'), "0.5.11", NAME),
+        ((*FLAGS, "--revision", "v2"), "0.5.11", NAME),
         (FLAGS, "0.5.23", NAME),
         (FLAGS, "0.5.11", "NVIDIA H100 80GB HBM3"),
     ],
@@ -122,6 +130,11 @@ def test_figures_of_something_else_aren_t_used(places: Places, words: tuple[str,
     store(places, key_of(spec(), RELEASE, NAME), "a/b", {"weights_gib": 51.36})
     assert recall(places, spec(*words), parse_release(release), cards(gpu)) is None
     assert recall(places, spec("--mem-fraction-static", "0.5"), RELEASE, cards()) is not None
+
+
+def test_each_flag_that_shapes_the_weights_is_one_of_sglang_s() -> None:
+    names = [name_of(flag) for release in RELEASES for flag in load_inventory(release).flags]
+    assert [prefix for prefix in _SHAPING if not any(name.startswith(prefix) for name in names)] == []
 
 
 def test_nothing_is_kept_of_a_launch_that_measured_nothing(places: Places) -> None:

@@ -23,7 +23,7 @@ def ask_copy(site: Path) -> Path:
     """What a copy of the package in `site` finds, in a fresh interpreter."""
     package = site / "tui"
     package.mkdir(parents=True, exist_ok=True)
-    for name in ("__init__.py", "paths.py"):
+    for name in ("__init__.py", "paths.py", "errors.py"):
         shutil.copy(Path(tui.__file__).parent / name, package)
     question = "from tui.paths import find_shipped_presets; print(find_shipped_presets())"
     environment = {**os.environ, "PYTHONPATH": str(site)}

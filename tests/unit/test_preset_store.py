@@ -110,6 +110,7 @@ def test_a_folder_that_cannot_be_written_changes_nothing(places: Places, monkeyp
     with pytest.raises(OSError, match="No space left"):
         save(draft(places, replace(PLAIN, engine=Engine(sglang="0.5.23"))))
     assert load_preset(path) == PLAIN
+    assert newest_version(path) is None, "what could be written of a copy isn't one"
 
 
 @pytest.mark.parametrize("name", ["../../x", "", ".x", "a/b", "x" * 65, "$(id)", "a b", "a\n", "é"])

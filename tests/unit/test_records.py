@@ -18,6 +18,7 @@ from tui.keeper.records import LaunchRecords, utc_now
 from tui.keeper.states import State
 from tui.keeper.stop import StopRequest
 from tui.launch import guard
+from tui.launch import records as launch_records
 from tui.launch.directory import create_launch, next_launch, previous_launch
 from tui.launch.records import LaunchRecord, Machine, RecordError, find_launch, list_launches, read_newest
 from tui.launch.stop import stop_launch
@@ -97,6 +98,28 @@ def test_a_server_that_went_with_its_keeper_is_lost(places: Places) -> None:
     assert instance.state is State.LOST
     assert instance.pid is None
     assert "gone without a trace" in instance.cause
+
+
+def test_an_end_that_is_written_while_its_records_are_read_is_seen(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The keeper writes it and goes, just after somebody has found no end there."""
+    records = record(places)
+    gone = ProcessIdentity(GONE, 1, GONE, myself().boot_id)
+    records.note(keeper=gone.as_json())
+    run_as(records, gone)
+    decode = launch_records._decode
+
+    def decode_late(path: Path, kind: Any) -> Any:
+        found = decode(path, kind)
+        if path == records.files.state and not records.files.exit.exists():
+            records.end(State.STOPPED, asked=True)
+        return found
+
+    monkeypatch.setattr(launch_records, "_decode", decode_late)
+    read = launch_records.read_launch(records.files.directory)
+    assert read.current_state() is State.STOPPED
+    assert read.exit is not None
 
 
 def test_a_reboot_turns_the_records_of_this_host_into_the_past(places: Places) -> None:

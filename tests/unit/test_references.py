@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 import uuid
@@ -79,6 +80,21 @@ def test_a_command_that_hangs_is_killed_with_all_it_started() -> None:
         ask(["sh", "-c", f"sleep {unique} & wait"], limit_s=1.0)
     assert explain_silence(caught.value) == "gave no answer within 1 s"
     wait_until(lambda: not is_running(["sleep", unique]), what="the grandchild is gone")
+
+
+def test_a_command_that_never_stops_printing_is_ended() -> None:
+    said = refuse(Reference("command", "yes s3cret"))
+    assert "'yes s3cret', which printed more than 64 KiB" in said
+
+
+def test_an_agent_that_a_command_leaves_behind_holds_nobody_up(tmp_path: Path) -> None:
+    """It is in a session of its own, as agents are, and has inherited where the command prints."""
+    script = f"setsid sh -c 'echo $$ > {tmp_path}/pid; exec sleep 600' & echo s3cret"
+    assert resolve(Reference("command", shlex.join(["sh", "-c", script])), "k") == "s3cret"
+    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().endswith("\n"), what="the agent")
+    agent = psutil.Process(int((tmp_path / "pid").read_text()))
+    assert agent.is_running(), "it is left alone"
+    agent.kill()
 
 
 def is_running(words: list[str]) -> bool:

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from tui.budget.parallel import read_parallel
+from tui.budget.refusal import RefusedLaunch
+from tui.sglang.flags import RELEASES, load_inventory
+from tui.sglang.parse import parse_flags
 from tui.sglang.words import Words, nearest_release
 
 
@@ -19,6 +25,22 @@ def test_pipeline_stages_multiply_and_data_parallel_replicas_unless_they_share()
     assert Words(["--tp", "2", "--pp-size", "2", "--dp", "2"]).gpu_count() == 8
     assert Words(["--tp", "4", "--dp", "4", "--enable-dp-attention"]).gpu_count() == 4
     assert Words(["--tp", "16", "--nnodes", "2"]).gpu_count() == 8
+
+
+SIZES = st.sampled_from((1, 2, 4))
+
+
+@given(tensor=SIZES, pipeline=SIZES, replicas=SIZES, shared=st.booleans())
+def test_a_launch_counts_as_a_plan_does(tensor: int, pipeline: int, replicas: int, shared: bool) -> None:
+    sizes = {"--tp": tensor, "--pp-size": pipeline, "--dp-size": replicas}
+    words = [word for option, size in sizes.items() for word in (option, str(size))]
+    words += ["--enable-dp-attention"] if shared else []
+    for release in RELEASES:
+        try:
+            planned = read_parallel(parse_flags(words, [load_inventory(release)])).local_ranks
+        except RefusedLaunch:
+            continue
+        assert Words(words, release).gpu_count() == planned
 
 
 def test_the_last_one_wins_and_what_sglang_will_refuse_counts_as_not_given() -> None:

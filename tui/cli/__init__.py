@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 
 from tui.cli.parser import build_parser
 from tui.cli.say import say
@@ -18,6 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Errors go to stderr as one line: what happened, and what to do next.
     """
     options = build_parser().parse_args(arguments)
+    _tolerate_any_text()
     module, _, function = options.run.partition(":")
     try:
         status = int(getattr(import_module(module), function)(options))
@@ -37,6 +39,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return int(ExitCode.FAILED)
     return status
+
+
+def _tolerate_any_text() -> None:
+    """A terminal of another encoding, or a name that is no text, costs an escape and not the whole answer."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _forget_stdout() -> None:

@@ -43,8 +43,13 @@ def open_context(options: argparse.Namespace) -> Context:
 
 
 def print_json(value: Any) -> None:
-    """One JSON document on stdout."""
-    print(json.dumps(value, ensure_ascii=False, indent=2))
+    """One JSON document on stdout; where that can't take a character, it is written as an escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    try:
+        text.encode(sys.stdout.encoding)
+    except UnicodeEncodeError:  # names of files and processes may be no text at all
+        text = json.dumps(value, indent=2)
+    print(text)
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

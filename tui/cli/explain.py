@@ -59,7 +59,7 @@ def show(explained: Explained) -> None:
         price = f"; gives up {change.costs}" if change.costs else ""
         print(_safe(f"  {number}  {describe_change(change)}: {change.effect}{price}", explained))
     for advice in diagnosis.advice:
-        print(f"  -  {advice}")
+        print(_safe(f"  -  {advice}", explained))
     _show_lines(explained)
     for finding in diagnosis.findings[:_MOST_FINDINGS]:
         where = (

@@ -10,8 +10,8 @@ from tui.cli.context import Context, open_context
 from tui.cli.say import say
 from tui.cli.words import describe_state
 from tui.errors import ExitCode, SgltuiError, UsageError
-from tui.keeper.readiness import reachable
 from tui.keeper.states import State
+from tui.launch.access import url_of
 from tui.launch.finding import read_finding
 from tui.launch.records import find_launch
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
@@ -86,13 +86,13 @@ def wait_until_ready(context: Context, address: str, timeout_s: float | None) ->
         ):
             told.end()
             _await_finding(context, instance, address)
-            return _decide(_find(observer.observe().instances, address), address, timeout_s)
+            return _decide(context, _find(observer.observe().instances, address), address, timeout_s)
         time.sleep(_LOOK_STEP_S)
 
 
-def _decide(instance: Instance, address: str, timeout_s: float | None) -> ExitCode:
+def _decide(context: Context, instance: Instance, address: str, timeout_s: float | None) -> ExitCode:
     if instance.state is State.READY:
-        say(f"{address} is ready at http://{reachable(instance.host)}:{instance.port}")
+        say(f"{address} is ready at {url_of(find_launch(context.places, address).launch)}")
         return ExitCode.DONE
     if _is_unattended(instance):
         say(

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from tui.budget.answer import to_json
 from tui.budget.types import Basis, BudgetItem, Card, FlagChange, Measured, MemoryBudget, RankBudget, Verdict
 from tui.cli.context import Context, open_context, print_json, print_table
 from tui.cli.say import say
 from tui.errors import ExitCode, RefusedError, UsageError
+from tui.launch import guard
 from tui.launch.measured import fill, recall
 from tui.launch.planning import (
     Described,
@@ -107,7 +108,10 @@ def _cards(
             problem.what if problem else "no GPU can be read", 'describe one: --gpu "NVIDIA H100 80GB HBM3:81559"'
         )
     wanted = spec if options.on is None else replace(spec, gpus=parse_gpus(options.on))
-    return cards_of(choose_gpus(wanted, release, reading)), smallest_total(reading)
+    promised = guard.promised_gpus(guard.running(context.places))
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    chosen = choose_gpus(wanted, release, reading, visible=visible, promised=promised)
+    return cards_of(chosen), smallest_total(reading)
 
 
 def _read_gpu(text: str, count: int) -> Described:
@@ -125,11 +129,11 @@ def show(budget: MemoryBudget) -> None:
     print(printable(f"{budget.model} with SGLang {budget.release} on {count}{cards}"))
     if budget.ranks:
         _show_rank(_fullest(budget.ranks), len(budget.ranks) > 1)
-    print(f"\n{budget.verdict.value.upper()}: {budget.reason}")
+    print(f"\n{budget.verdict.value.upper()}: {printable(budget.reason)}")
     if budget.expected_error is not None:
         print(printable(f"SGLang would end with: {budget.expected_error}"))
     for note in budget.notes:
-        print(f"- {note}")
+        print(f"- {printable(note)}")
     _show_changes(budget.changes)
     for warning in budget.warnings:
         say(warning)
@@ -173,11 +177,3 @@ def _words(change: FlagChange) -> str:
     if change.upgrade is not None:
         words.append(f"SGLang {change.upgrade} or later")
     return " and ".join(words)
-
-
-def config_file(text: str) -> Path:
-    """The argument of `--config`."""
-    path = Path(text).expanduser()
-    if not path.is_file():
-        raise argparse.ArgumentTypeError(f"there is no file {text}")
-    return path

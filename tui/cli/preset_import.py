@@ -11,6 +11,7 @@ from tui.cli.saving import save_draft
 from tui.cli.say import say
 from tui.errors import ExitCode, UsageError
 from tui.launch.takeover import import_running
+from tui.paths import expand_user
 from tui.presets import dump_preset
 from tui.presets.importing import Imported, import_command
 from tui.presets.store import draft
@@ -48,7 +49,7 @@ def _read(file: str) -> str:
     if file == "-" and sys.stdin.isatty():
         say("paste the command line, then press ctrl-d on a line of its own")
     try:
-        data = sys.stdin.buffer.read(_MAX_BYTES) if file == "-" else _read_file(Path(file).expanduser())
+        data = sys.stdin.buffer.read(_MAX_BYTES) if file == "-" else _read_file(expand_user(file))
     except OSError as error:
         raise UsageError(f"{file} can't be read: {error.strerror}") from error
     try:

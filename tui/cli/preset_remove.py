@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
+from tui.cli.confirm import confirm
 from tui.cli.context import open_context
-from tui.cli.saving import confirm
 from tui.cli.say import say
 from tui.errors import ExitCode
 from tui.presets.library import find_preset_file

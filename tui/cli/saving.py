@@ -4,26 +4,9 @@ from __future__ import annotations
 
 import sys
 
+from tui.cli.confirm import confirm
 from tui.cli.say import say
-from tui.errors import RefusedError, UsageError
 from tui.presets.store import Draft, save
-
-
-def confirm(question: str, *, yes: bool, about: str) -> None:
-    """Ask, unless that was answered on the command line.
-
-    Raises:
-        UsageError: there is nobody to ask.
-        RefusedError: the answer was no.
-    """
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError(f"there is nobody to ask whether {about}", "give --yes if it may")
-    print(f"{question} [y/N] ", end="", file=sys.stderr)
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise RefusedError("nothing was changed")
 
 
 def save_draft(plan: Draft, *, yes: bool) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 import msgspec
 
+from tui.cli.confirm import confirm
 from tui.cli.context import Context, print_json
 from tui.cli.say import say
 from tui.cli.stop_words import describe, is_clean
@@ -24,7 +24,8 @@ def stop_pid(context: Context, options: argparse.Namespace, request: StopRequest
     reading = context.reader.read()
     leftover = find_leftover(context.places, options.pid, reading)
     _show(leftover, reading)
-    _confirm(leftover, yes=options.yes)
+    which = "this process" if len(leftover.members) == 1 else f"these {len(leftover.members)} processes"
+    confirm(f"End {which}?", yes=options.yes, about="these may be ended", otherwise="nothing was ended")
     # What was shown may have changed while the person thought about it.
     if find_leftover(context.places, options.pid, reading).root != leftover.root:
         raise RefusedError(f"process {options.pid} belongs to another tree now", "look again")
@@ -40,15 +41,3 @@ def _show(leftover: Leftover, reading: GpuReading) -> None:
     for process in list_processes(leftover, reading):
         held = "" if process.held_bytes is None else f", {format_gib(process.held_bytes)} GiB of GPU memory"
         say(f"pid {process.pid}, up {format_duration(process.age_s)}{held}: {process.command[:100]}")
-
-
-def _confirm(leftover: Leftover, *, yes: bool) -> None:
-    if yes:
-        return
-    if not sys.stdin.isatty():
-        raise UsageError("there is nobody to ask whether these may be ended", "give --yes if they may")
-    count = len(leftover.members)
-    print(f"End {'this process' if count == 1 else f'these {count} processes'}? [y/N] ", end="", file=sys.stderr)
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise RefusedError("nothing was ended")

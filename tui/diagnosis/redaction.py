@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-HIDDEN = "***"
+from tui.hiding import HIDDEN
+
 _LEAST = 4  # characters of a secret that is looked for by its value
 
 _TOKENS = re.compile(

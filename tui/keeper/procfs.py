@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from tui.hiding import command_text
 from tui.keeper.identity import PROC
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, never written to
@@ -72,6 +73,11 @@ def name(pid: int) -> str:
         return (PROC / str(pid) / "comm").read_text(errors="replace").rstrip("\n")
     except _GONE:
         return ""
+
+
+def shown_command(pid: int) -> str:
+    """Its command line as somebody may see it, or the kernel's name of it; empty when it is gone."""
+    return command_text(command_line(pid)) or name(pid)
 
 
 def outputs(pid: int) -> set[tuple[int, int]]:

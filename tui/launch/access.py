@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from tui.keeper.readiness import owns_port
+from tui.keeper.readiness import owns_port, reachable
 from tui.launch.process_words import read_process
-from tui.launch.records import Recorded
+from tui.launch.records import LaunchRecord, Recorded
 from tui.sglang.http import Endpoint, NoAnswerError
 from tui.sglang.words import Words
 
@@ -20,6 +20,13 @@ def endpoint_of(recorded: Recorded, words: Words) -> Endpoint:
     """Where it is asked."""
     launch = recorded.launch
     return Endpoint(launch.host, launch.port, words.get("--api-key"), tls=words.has("--ssl-certfile"))
+
+
+def url_of(launch: LaunchRecord) -> str:
+    """Where a client on this machine finds it."""
+    host = reachable(launch.host)
+    scheme = "https" if Words(launch.argv, launch.sglang_version).has("--ssl-certfile") else "http"
+    return f"{scheme}://{f'[{host}]' if ':' in host else host}:{launch.port}"
 
 
 def proven_endpoint(recorded: Recorded) -> Endpoint:

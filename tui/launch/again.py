@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tui.errors import RefusedError
+from tui.hiding import HIDDEN
 from tui.launch.records import LaunchRecord, Recorded, RecordError, ReferenceRecord, list_launches, read_launch
 from tui.launch.spec import LaunchSpec
 from tui.paths import Places
@@ -15,7 +16,7 @@ from tui.presets import Engine
 from tui.sglang.command import flag_words
 from tui.sglang.edit import FlagEdit, edit_words, given_flags
 from tui.sglang.flags import FlagInventory
-from tui.sglang.references import HIDDEN, REFERENCE_KINDS, FlagValue, Reference
+from tui.sglang.references import REFERENCE_KINDS, FlagValue, Reference
 from tui.sglang.words import Words, nearest_inventory
 from tui.text import printable
 
@@ -31,11 +32,17 @@ def words_of(launch: LaunchRecord) -> tuple[str, ...]:
     return edit_words(words, FlagEdit(unset=("port",)), nearest_inventory(launch.sglang_version))
 
 
+def model_of(launch: LaunchRecord) -> str:
+    """Its model; a folder that was named from where it was launched is found from here."""
+    beside = Path(launch.cwd, launch.model)
+    return str(beside) if not launch.model.startswith(("/", "~")) and beside.is_dir() else launch.model
+
+
 def spec_of(launch: LaunchRecord) -> LaunchSpec:
     """A launch as it was asked for; secrets stand in it as `***`."""
     return LaunchSpec(
         name=launch.name,
-        model=_model_of(launch),
+        model=model_of(launch),
         words=words_of(launch),
         engine=Engine(python=launch.python, entry="launch_server" if _is_module(launch) else "serve"),
         env=launch.env,
@@ -56,7 +63,7 @@ def with_secrets(spec: LaunchSpec, launch: LaunchRecord) -> LaunchSpec:
         RefusedError: one was typed by hand; says how to give it.
     """
     inventory = nearest_inventory(launch.sglang_version)
-    references = {_main_name(name, inventory): (name, known) for name, known in launch.flag_references.items()}
+    references = {main_name(name, inventory): (name, known) for name, known in launch.flag_references.items()}
     flags: dict[str, FlagValue] = {}
     typed: list[str] = []
     for given in given_flags(spec.words, inventory):
@@ -119,19 +126,20 @@ def last_that_worked(places: Places, name: str) -> Recorded | None:
     return None
 
 
+def main_name(name: str, inventory: FlagInventory) -> str:
+    """The main spelling of a flag of the release, without dashes; another name as it is."""
+    flag = inventory.find(f"--{name}")
+    return name if flag is None else flag.name
+
+
 def _untouched(flags: Mapping[str, FlagValue], edit: FlagEdit, inventory: FlagInventory) -> dict[str, FlagValue]:
     """References that the edit says nothing of."""
-    touched = {_main_name(name, inventory) for name in (*(name for name, _ in edit.set), *edit.unset)}
+    touched = {main_name(name, inventory) for name in (*(name for name, _ in edit.set), *edit.unset)}
     return {
         name: value
         for name, value in flags.items()
-        if isinstance(value, Reference) and _main_name(name, inventory) not in touched
+        if isinstance(value, Reference) and main_name(name, inventory) not in touched
     }
-
-
-def _main_name(name: str, inventory: FlagInventory) -> str:
-    flag = inventory.find(f"--{name}")
-    return name if flag is None else flag.name
 
 
 def _secret(name: str, value: str | Reference, references: Mapping[str, ReferenceRecord]) -> str | Reference:
@@ -146,9 +154,3 @@ def _secret(name: str, value: str | Reference, references: Mapping[str, Referenc
 
 def _is_module(launch: LaunchRecord) -> bool:
     return launch.argv[1:2] == ["-m"]
-
-
-def _model_of(launch: LaunchRecord) -> str:
-    """Its model; a folder that was named from where it was launched is found from here."""
-    beside = Path(launch.cwd, launch.model)
-    return str(beside) if launch.model.startswith(".") and beside.is_dir() else launch.model

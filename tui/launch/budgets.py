@@ -79,8 +79,7 @@ class Budgets:
         """
         release, doubt = choose_release(spec, self._settings, self._places)
         running = [one for one in guard.running(self._places) if one.launch.name != spec.name or not own]
-        promised = {gpu.uuid for launch in running for gpu in launch.launch.gpus}
-        gpus = choose_gpus(spec, release, reading, visible=visible, promised=promised)
+        gpus = choose_gpus(spec, release, reading, visible=visible, promised=guard.promised_gpus(running))
         cards = cards_of(gpus, own, _names(running))
         measured, known = fill(Measured(), recall(self._places, spec, release, cards))
         budget = self._plan(spec, release, cards, smallest_total(reading), measured)

@@ -17,7 +17,7 @@ from tui.keeper.files import LaunchFiles
 from tui.keeper.identity import pid_namespace
 from tui.launch import guard
 from tui.launch.adopt import needs_keeper
-from tui.launch.login import find_login_rules
+from tui.launch.login import find_ending
 from tui.launch.mounts import find_mount
 from tui.launch.records import RecordError, list_launches, list_names, read_launch, read_newest
 from tui.paths import Places
@@ -55,7 +55,7 @@ def examine(places: Places, settings: Settings, reading: GpuReading) -> list[Che
         *_check_folder(places),
         *_check_records(places),
         *_check_unattended(places),
-        *_check_login(),
+        _check_login(),
         _check_oom_counter(),
         _check_own_cgroup(),
         *_check_proc(),
@@ -133,24 +133,21 @@ def _check_name(places: Places, name: str) -> Iterator[Check]:
 
 
 def _check_unattended(places: Places) -> Iterator[Check]:
-    for name in list_names(places):
-        with suppress(RecordError):  # told already
+    names: list[str] = []
+    with suppress(RecordError):  # told already, as below
+        names = list_names(places)
+    for name in names:
+        with suppress(RecordError):
             newest = read_newest(places, name)
             if newest is not None and needs_keeper(newest):
                 yield Check("servers", Level.WARNING, f"{name} has no keeper", f"`sgltui adopt {name}`")
 
 
-def _check_login() -> Iterator[Check]:
-    rules = find_login_rules()
-    if rules.kills_at_logout:
-        yield Check(
-            "login manager",
-            Level.PROBLEM,
-            f"{rules.source} says KillUserProcesses=yes: servers end when you log out",
-            "`loginctl enable-linger` keeps them",
-        )
-    else:
-        yield Check("login manager", Level.OK, "servers go on after a logout")
+def _check_login() -> Check:
+    ending = find_ending()
+    if ending is None:
+        return Check("login manager", Level.OK, "servers go on after a logout")
+    return Check("login manager", Level.PROBLEM, ending.why, ending.remedy)
 
 
 def _check_oom_counter() -> Check:
@@ -167,7 +164,8 @@ def _check_own_cgroup() -> Check:
         return Check("cgroup", Level.OK, f"each server gets a cgroup of its own below {own}")
     why = "there is no cgroup 2 here" if own is None else f"{own} isn't ours to divide"
     what = f"servers get no cgroup of their own ({why}): their processes are told by session, parents, log and mark"
-    return Check("cgroup", Level.OK, what, "`systemd-run --user --scope sgltui` has one" if own is not None else "")
+    remedy = "`systemd-run --user --scope sgltui` has one, which goes on after a logout with `loginctl enable-linger`"
+    return Check("cgroup", Level.OK, what, remedy if own is not None else "")
 
 
 def _check_proc() -> Iterator[Check]:

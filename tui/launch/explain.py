@@ -44,7 +44,7 @@ from tui.model.find import find_model
 from tui.model.published import published_config
 from tui.model.read import read_model
 from tui.model.shapes import Model
-from tui.paths import Places, find_places
+from tui.paths import Places, expand_user, find_places
 from tui.sglang.http import NoAnswerError, get
 from tui.sglang.server_info import PATH as SERVER_INFO
 from tui.sglang.server_info import parse_server_info
@@ -97,11 +97,15 @@ def find_case(places: Places, target: str) -> Case:
     """The launch or the file that is meant: a path with a slash in front, or one that is there, is a file.
 
     Raises:
-        UsageError: it is neither.
+        UsageError: it is neither, or can't be looked at.
     """
-    path = Path(target).expanduser()
-    if path.is_file() or target.startswith(("/", "./", "../", "~")):
-        if not path.exists():
+    path = expand_user(target)
+    try:
+        is_file, exists = path.is_file(), path.exists()
+    except OSError as error:  # too long a name, or a folder that isn't for us
+        raise UsageError(f"{target} can't be looked at: {error.strerror}") from error
+    if is_file or target.startswith(("/", "./", "../", "~")):
+        if not exists:
             raise UsageError(f"there is no file {target}", "name a log, or a launch as `sgltui ps` lists it")
         return Case(path)
     return case_of(find_launch(places, target), hub=places.hub)

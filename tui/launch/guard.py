@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Collection, Sequence
+import re
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tui.units import MIB
 
 # Less than this can't even hold the log of a start (a good one is 30 kB, a crash dump a few MiB).
 _MIN_FREE_BYTES = 64 * MIB
+# What SGLang fetches from object stores and other servers (srt/connector, 0.5.6.post2 to 0.5.23).
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 
 
 def check_name(places: Places, name: str) -> None:
@@ -48,15 +51,21 @@ def _was_given_up(recorded: Recorded) -> bool:
     return recorded.is_local and recorded.state.keeper is None and not recorded.is_over
 
 
-def check_model(model: str) -> None:
-    """A model that looks like a path exists and has a `config.json`; anything else is a Hugging Face id.
+def check_model(model: str, folder: str | None = None) -> None:
+    """A model that looks like a path exists and has a `config.json`; anything else is a Hugging Face id, or a URL.
+
+    Args:
+        model: as typed.
+        folder: where the server will run, which relative paths start from; None: here.
 
     Raises:
         RefusedError: it doesn't. SGLang would take it for a hub name and speak of the network.
     """
+    if _URL.match(model):
+        return
     looks_like_path = model.startswith(("/", "./", "../", "~")) or model.count("/") > 1
     try:
-        path = Path(model).expanduser()
+        path = Path(folder or "") / Path(model).expanduser()
         exists = path.exists()
         is_bare_folder = exists and path.is_dir() and not (path / "config.json").exists()
     except (OSError, RuntimeError, ValueError) as error:  # too long, no such home, a NUL
@@ -114,6 +123,11 @@ def running(places: Places) -> list[Recorded]:
             if newest is not None and newest.is_in_the_way and not _was_given_up(newest):
                 found.append(newest)
     return found
+
+
+def promised_gpus(running: Iterable[Recorded]) -> frozenset[str]:
+    """Uuids of GPUs that servers of ours have filled, or will."""
+    return frozenset(gpu.uuid for launch in running for gpu in launch.launch.gpus)
 
 
 def group_members(places: Places, group: str) -> list[str]:

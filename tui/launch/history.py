@@ -23,9 +23,10 @@ from tui.units import GIB, MIB
 # Chosen anew at each launch; a change of it is nobody's attempt at anything.
 _NOT_TOLD = frozenset({"port", "host", "model-path"})
 _TAIL_BYTES = 4 * MIB
-_UNITS = {b"GiB": GIB, b"MiB": MIB}
-# As torch says it, of the GPU on which an allocation failed.
-_OUT_OF_MEMORY = re.compile(rb"Tried to allocate ([\d.]+) ([GM]iB)\..{0,200}? of which ([\d.]+) ([GM]iB) is free")
+_UNITS = {b"GiB": GIB, b"MiB": MIB, b"KiB": 1024, b"bytes": 1}
+# As torch says it, of the GPU on which an allocation failed (format_size in c10/cuda/CUDACachingAllocator.cpp).
+_SIZE = rb"([\d.]+) ([GMK]iB|bytes)"
+_OUT_OF_MEMORY = re.compile(rb"Tried to allocate " + _SIZE + rb"\..{0,200}? of which " + _SIZE + rb" is free")
 # SGLang's own arithmetic: the pool gets what is free after the load, less the part of what was free before that
 # `--mem-fraction-static` leaves out (0.5.6.post2 to 0.5.23). It prints GiB as "GB".
 _NO_POOL = re.compile(rb"Not enough memory\. Please try to increase|Loaded weights leave no GPU memory")

@@ -101,7 +101,7 @@ def list_processes(leftover: Leftover, reading: GpuReading) -> list[LeftoverProc
             member.pid,
             age_s(member),
             held.get(member.pid, 0) if reading.gpus else None,
-            printable(" ".join(procfs.command_line(member.pid)).strip() or procfs.name(member.pid)),
+            printable(procfs.shown_command(member.pid)),
         )
         for member in leftover.members
     ]
@@ -182,4 +182,4 @@ def _check_unrecorded(places: Places, members: Sequence[ProcessIdentity]) -> Non
 
 
 def _words(pid: int) -> str:
-    return printable(" ".join(procfs.command_line(pid)).strip()[:80] or procfs.name(pid))
+    return printable(procfs.shown_command(pid)[:80])

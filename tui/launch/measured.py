@@ -25,10 +25,37 @@ from tui.sglang.versions import Release
 
 _FOLDER = "measured"
 _NAME_LENGTH = 24
+# Beside type, quantisation and number of ranks: how flags begin that decide which weights a rank holds, in which form
+# and where: replicas of the attention, experts, what is offloaded, parts of the model that are left out.
+_SHAPING = (
+    *(
+        "revision",
+        "model-impl",
+        "load-format",
+        "model-loader-",
+        "json-model-override-args",
+        "language-",
+        "encoder-only",
+    ),
+    *("quantize-", "modelopt-", "torchao-", "rl-quant-", "enable-fp32-lm-head", "enable-multimodal", "mm-enable-dp-"),
+    *("dp-size", "attn-", "dcp-", "dwdp-", "enable-dp-", "enable-tp-lm-head", "enable-dense-", "enable-shared-"),
+    *(
+        "ep-",
+        "moe-",
+        "init-expert-",
+        "shared-experts-",
+        "disable-shared-",
+        "enforce-shared-",
+        "enable-paged-",
+        "paged-",
+    ),
+    *("cpu-offload-", "offload-", "ple-offload-", "kt-"),
+    *("speculative-draft-model-", "speculative-draft-load-", "speculative-token-map", "speculative-moe-"),
+)
 
 
 class Key(msgspec.Struct, frozen=True):
-    """What the figures hold for."""
+    """What the figures hold for; `shaping`: other flags that decide which weights a rank holds, and their values."""
 
     model: str
     dtype: str
@@ -38,6 +65,7 @@ class Key(msgspec.Struct, frozen=True):
     pp: int
     gpu: str
     release: str
+    shaping: tuple[tuple[str, str], ...] = ()
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -67,7 +95,7 @@ def key_of(spec: LaunchSpec, release: Release, gpu: str) -> Key:
     """The key of a launch that is planned or was made."""
     flags = read_flags(spec, release)
     return Key(
-        model=str(expand_home(spec.model)),
+        model=_place(spec.model),
         dtype=str(flags.get("dtype") or "auto"),
         quantization=flags.get("quantization"),
         draft=flags.get("speculative-draft-model-path") or ("own" if flags.get("speculative-algorithm") else None),
@@ -75,6 +103,7 @@ def key_of(spec: LaunchSpec, release: Release, gpu: str) -> Key:
         pp=int(flags.get("pp-size") or 1),
         gpu=gpu,
         release=release.text,
+        shaping=tuple(sorted((name, str(value)) for name, value in flags.values.items() if name.startswith(_SHAPING))),
     )
 
 
@@ -123,6 +152,12 @@ def _weights(memory: Mapping[str, Any]) -> float | None:
     logged: float | None = memory.get("weights_gib")
     told: float | None = (memory.get("server") or {}).get("weights_gib")
     return told if logged is None else logged
+
+
+def _place(model: str) -> str:
+    """A folder is the same from wherever it is named."""
+    path = Path(expand_home(model))
+    return str(path.absolute()) if path.is_dir() else model
 
 
 def _path(places: Places, key: Key) -> Path:

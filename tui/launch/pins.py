@@ -23,8 +23,12 @@ def pin(recorded: Recorded, preset: Path) -> None:
 
 
 def is_pinned(recorded: Recorded) -> bool:
-    """One of these files still names it."""
-    return any(_names(Path(path), recorded.address) for path in _pins(recorded))
+    """One of these files still names it, or may."""
+    try:
+        pins = _pins(recorded)
+    except OSError:
+        return True
+    return any(_names(Path(path), recorded.address) for path in pins)
 
 
 def _names(path: Path, address: str) -> bool:

@@ -29,6 +29,7 @@ from tui.sglang.parse import Flags, inventories_for, parse_flags
 from tui.sglang.references import Reference
 from tui.sglang.target import Target, recorded_target
 from tui.sglang.versions import NEWEST_KNOWN, Release, parse_release
+from tui.sglang.words import Words
 from tui.units import MIB
 
 _VARIABLE_PREFIX = "SGLANG_"
@@ -179,9 +180,7 @@ def choose_gpus(
 
 def count_gpus(spec: LaunchSpec, release: Release) -> int:
     """How many GPUs of one machine the flags of a launch need."""
-    flags = read_flags(spec, release)
-    tensor, pipeline, nodes = (int(flags.get(name) or 1) for name in ("tp-size", "pp-size", "nnodes"))
-    return max(1, tensor * pipeline // max(1, nodes))
+    return Words(server_words(spec, release), release.text).gpu_count()
 
 
 def cards_of(

@@ -12,15 +12,16 @@ import msgspec
 
 from tui.errors import SgltuiError
 from tui.gpu import GpuReading
+from tui.hiding import HIDDEN
 from tui.keeper.identity import boot_id
+from tui.launch.again import main_name, model_of
 from tui.launch.explain import case_of, explain
 from tui.launch.records import LaunchRecord, Recorded, ReferenceRecord
 from tui.paths import Places
 from tui.presets import Engine, Evidence, LaunchDefaults, Preset, find_preset
 from tui.presets.importing import import_words
 from tui.presets.proof import digest_of
-from tui.sglang.flags import FlagInventory
-from tui.sglang.references import HIDDEN, REFERENCE_KINDS, FlagValue, Reference
+from tui.sglang.references import REFERENCE_KINDS, FlagValue, Reference
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB
 
@@ -61,7 +62,7 @@ def preset_of(places: Places, recorded: Recorded, name: str, reading: GpuReading
     notes: list[str] = []
     preset = replace(
         imported.preset,
-        model=launch.model,
+        model=model_of(launch),
         description=origin.description if origin else "",
         engine=Engine(
             python=origin.engine.python if origin else None,
@@ -93,11 +94,11 @@ def _origin(places: Places, launch: LaunchRecord) -> Preset | None:
 def _flags(read: Mapping[str, FlagValue], launch: LaunchRecord, notes: list[str]) -> dict[str, FlagValue]:
     """The flags with the references that their secrets came from."""
     inventory = nearest_inventory(launch.sglang_version)
-    known = {_main_name(name, inventory): reference for name, reference in launch.flag_references.items()}
+    known = {main_name(name, inventory): reference for name, reference in launch.flag_references.items()}
     flags = dict(read)
     for name, value in read.items():
         if isinstance(value, Reference):
-            reference = _reference(known.get(_main_name(name, inventory)))
+            reference = _reference(known.get(main_name(name, inventory)))
             flags[name] = reference or value
             if reference is None:
                 notes.append(f"--{name} was typed by hand: the preset takes it from the variable {value.target}")
@@ -129,11 +130,6 @@ def _defaults(origin: Preset | None, launch: LaunchRecord, typed: LaunchDefaults
 def _reference(record: ReferenceRecord | None) -> Reference | None:
     kind = next((kind for kind in REFERENCE_KINDS if record is not None and kind == record.kind), None)
     return Reference(kind, record.target) if record is not None and kind is not None else None
-
-
-def _main_name(name: str, inventory: FlagInventory) -> str:
-    flag = inventory.find(f"--{name}")
-    return name if flag is None else flag.name
 
 
 def _evidence(recorded: Recorded, preset: Preset, reading: GpuReading) -> Evidence | None:

@@ -11,6 +11,8 @@ from tui.launch.records import Recorded, RecordError, list_launches, read_launch
 from tui.paths import Places
 from tui.presets import load_presets
 
+_HIDDEN = ".gone-"
+
 
 def prune(places: Places, name: str, keep: int) -> list[str]:
     """Remove the records and logs of old launches of `name`; called under the lock of `launching`.
@@ -25,6 +27,7 @@ def prune(places: Places, name: str, keep: int) -> list[str]:
     Returns:
         The addresses that are gone.
     """
+    _finish_earlier(places, name)
     old = list_launches(places, name)[:-keep]
     if not old:
         return []
@@ -47,10 +50,18 @@ def prune(places: Places, name: str, keep: int) -> list[str]:
 def _remove(recorded: Recorded) -> None:
     """Out of sight in one step, so that nobody meets half of it; what can't be deleted then is in nobody's way."""
     directory = recorded.files.directory
-    hidden = directory.with_name(f".gone-{directory.name}")
+    hidden = directory.with_name(f"{_HIDDEN}{directory.name}")
     with suppress(OSError):  # a read-only file system, say: it stays
         directory.rename(hidden)
         shutil.rmtree(hidden, ignore_errors=True)
+
+
+def _finish_earlier(places: Places, name: str) -> None:
+    """What somebody was deleting when he was killed."""
+    with suppress(OSError):
+        for path in (places.instances / name).iterdir():
+            if path.name.startswith(_HIDDEN):
+                shutil.rmtree(path, ignore_errors=True)
 
 
 def _is_past(recorded: Recorded) -> bool:

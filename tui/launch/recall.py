@@ -6,11 +6,12 @@ import os
 from itertools import pairwise
 
 from tui.errors import RefusedError
+from tui.hiding import HIDDEN
 from tui.keeper.members import MARK_VARIABLE
 from tui.launch.again import reference_of
 from tui.launch.keeping import gpu_environment
 from tui.launch.records import LaunchRecord, ReferenceRecord
-from tui.sglang.references import HIDDEN, resolve
+from tui.sglang.references import resolve
 
 
 def recall(record: LaunchRecord) -> tuple[list[str], dict[str, str]]:

@@ -286,6 +286,13 @@ def read_launch(directory: Path) -> Recorded:
     Raises:
         RecordError: a record is missing or isn't what it should be.
     """
+    recorded = _read(directory)
+    is_left = recorded.exit is None and recorded.state.keeper is not None and not recorded.is_attended
+    # A keeper writes the end before it goes: what was read may be of just before that, the second reading isn't.
+    return _read(directory) if is_left else recorded
+
+
+def _read(directory: Path) -> Recorded:
     files = LaunchFiles(directory)
     launch = _decode(files.launch, LaunchRecord)
     if launch is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tui.errors import RefusedError, UsageError
 from tui.gpu import GpuReader, GpuReading, GpuSnapshot
+from tui.hiding import HIDDEN
 from tui.keeper.steps import step
 from tui.launch import guard
 from tui.launch.directory import create_launch, launching, next_launch
@@ -26,7 +27,7 @@ from tui.settings import Settings
 from tui.sglang.command import Command, build_arguments, make_command, split_flag_words
 from tui.sglang.config_file import merge_config
 from tui.sglang.interpreter import Interpreter, find_interpreter, server_argv
-from tui.sglang.references import HIDDEN, Reference, ResolvedValue, Secret, resolve_environment, resolve_flags
+from tui.sglang.references import Reference, ResolvedValue, Secret, resolve_environment, resolve_flags
 from tui.sglang.versions import parse_release
 from tui.sglang.words import Words, nearest_inventory
 from tui.units import MIB
@@ -102,7 +103,7 @@ class Launcher:
         """
         guard.check_space(self._places.instances)
         request = self._read(spec)
-        guard.check_model(request.model)
+        guard.check_model(request.model, spec.cwd)
         return request
 
     def check(self, request: Prepared, leaving: Recorded | None, *, force: bool = False) -> None:
@@ -150,7 +151,7 @@ class Launcher:
 
     def _choose_gpus(self, request: Prepared, reading: GpuReading, ours: Sequence[Recorded]) -> tuple[GpuSnapshot, ...]:
         words = Words(request.parsed_words(), request.interpreter.sglang_version)
-        promised = {gpu.uuid for launch in ours for gpu in launch.launch.gpus}
+        promised = guard.promised_gpus(ours)
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         return guard.choose_gpus(reading, request.spec.gpus, words.gpu_count(), visible=visible, promised=promised)
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
 
+from tui.hiding import HIDDEN, is_secret_flag
 from tui.lint.case import Case
 from tui.lint.finding import Finding, Fix, Severity
-from tui.sglang.command import is_secret_flag
 from tui.sglang.flag_history import find_life
 from tui.sglang.flags import FlagInventory
 from tui.sglang.parse import FlagTrouble, Given, Trouble
-from tui.sglang.references import HIDDEN, FlagValue
+from tui.sglang.references import FlagValue
 from tui.sglang.renames import GONE, SUCCESSORS
 from tui.sglang.translate import translate
 

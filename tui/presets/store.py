@@ -142,10 +142,14 @@ def _keep(path: Path, data: bytes) -> Path:
     """A copy beside it, made before anything is changed; a crash leaves both."""
     kept = _free_version(path)
     fd = os.open(kept, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _mode_of(path))
-    with os.fdopen(fd, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:  # a part of it would be taken for what stood there
+        kept.unlink()
+        raise
     return kept
 
 

@@ -20,7 +20,8 @@ Entry = Literal["launch_server", "serve"]
 
 # Reads the installed package's metadata: importing SGLang takes seconds and may touch a GPU. An entry of sys.path that
 # is empty stands for the current folder, whose files are none of our business. The stamp is the newest time among the
-# metadata and the files that define flags: an editable installation changes without being installed again.
+# metadata and the files that define flags: an editable installation changes without being installed again. The paths
+# behind it are those that change with the installation.
 _QUESTION = """
 import os, sys
 sys.path[:] = [entry for entry in sys.path if entry]
@@ -33,15 +34,20 @@ def newest(*roots):
     return max(times)
 try:
     package = metadata.distribution("sglang")
+    own_metadata = getattr(package, "_path", None)
+    witnesses = [own_metadata]
     try:
         parent = os.path.dirname(util.find_spec("sglang").origin)
         groups = os.path.join(parent, "srt", "arg_groups")
         arguments = os.path.join(parent, "srt", "server_args.py")
-        own = os.stat(arguments).st_mtime_ns if os.path.exists(arguments) else 0
-        stamp = max(own, newest(groups, getattr(package, "_path", None)))
+        own = 0
+        if os.path.exists(arguments):
+            own = os.stat(arguments).st_mtime_ns
+            witnesses.append(arguments)
+        stamp = max(own, newest(groups, own_metadata))
     except (AttributeError, ImportError, OSError, TypeError, ValueError):
         stamp = 0
-    print(package.version, stamp)
+    print(package.version, stamp, *filter(None, witnesses), sep="\\t")
 except metadata.PackageNotFoundError:
     print("none")
 """
@@ -52,8 +58,22 @@ _NONE = "none"
 _SHEBANG = re.compile(rb"#!(/\S*python[^\s/]*)|#!/bin/sh\r?\n'''exec' (?:\"([^\"\n]+)\"|(\S+))")
 _HEAD_BYTES = 4096
 
-# Only found ones are kept, so that an installation made meanwhile is seen.
-_found: dict[Path, tuple[str, str]] = {}
+# Only found ones are kept, and only until their files change: a front end that stays open sees an installation or an
+# upgrade that is made meanwhile.
+_found: dict[Path, _Answer] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What an interpreter said, and the files by which it can be told that it would say the same again."""
+
+    version: str
+    stamp: str
+    witnesses: tuple[tuple[str, int | None], ...]
+
+    @property
+    def still_holds(self) -> bool:
+        return all(_modified(path) == moment for path, moment in self.witnesses)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +141,27 @@ def server_argv(interpreter: Interpreter, entry: Entry, arguments: Sequence[str]
 
 
 def read_sglang_version(python: Path) -> str | None:
-    """The version of SGLang in an interpreter, or None when it has none; asked once.
+    """The version of SGLang in an interpreter, or None when it has none; asked once an installation.
 
     Raises:
         OSError, subprocess.TimeoutExpired, subprocess.CalledProcessError: it didn't answer (`NO_ANSWER`).
     """
-    if python not in _found:
+    known = _found.get(python)
+    if known is None or not known.still_holds:
+        _found.pop(python, None)
         lines = [line for line in ask([str(python), "-c", _QUESTION]).splitlines() if line.strip()]
-        version, *stamp = lines[-1].split() if lines else [_NONE]
+        version, *more = lines[-1].strip().split("\t") if lines else [_NONE]
         if version == _NONE:
             return None
-        _found[python] = (version, stamp[0] if stamp else "")
-    return _found[python][0]
+        witnesses = tuple((path, _modified(path)) for path in more[1:])
+        known = _found[python] = _Answer(version, more[0] if more else "", witnesses)
+    return known.version
 
 
 def read_stamp(python: Path) -> str:
     """What tells one installation in an interpreter from the next; empty before its version was read."""
-    return _found.get(python, ("", ""))[1]
+    known = _found.get(python)
+    return "" if known is None else known.stamp
 
 
 def _use_named(name: str, remedy: str) -> Interpreter:
@@ -188,6 +212,14 @@ def _python_behind(script: Path) -> Path | None:
     except OSError:
         return None
     return Path(os.fsdecode(next(filter(None, match.groups())))) if match else None
+
+
+def _modified(path: str) -> int | None:
+    """When it was, in ns; None where it isn't there."""
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - asked at each plan
+    except OSError:
+        return None
 
 
 def _show(path: Path) -> str:

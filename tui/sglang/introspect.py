@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import tempfile
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from tui.sglang.ask import TooMuchError, run_apart
 from tui.sglang.flags import Flag, FlagInventory, make_inventory
 from tui.text import printable
 
@@ -77,54 +76,20 @@ def read_answer(answer: bytes, release: str) -> FlagInventory:
 
 def _run(python: Path, environment: Mapping[str, str], errors: IO[bytes], limit_s: float) -> bytes:
     argv = [str(python), "-u", "-c", _SCRIPT.read_text(encoding="utf-8")]
-    late = threading.Event()
+    folder = tempfile.gettempdir()
     try:
-        process = subprocess.Popen(
-            argv,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=errors,
-            env=environment,
-            cwd=tempfile.gettempdir(),
-            start_new_session=True,
+        return run_apart(
+            argv, limit_s, _MAX_BYTES, errors=errors, environment=environment, folder=folder, ends_all=True
         )
+    except subprocess.TimeoutExpired:
+        raise IntrospectionError(f"didn't tell its flags within {limit_s:g} s") from None
+    except TooMuchError:
+        raise IntrospectionError("printed more than any parser has to say") from None
+    except subprocess.CalledProcessError as error:
+        why = _last_line(errors) or f"status {error.returncode}"
+        raise IntrospectionError(f"failed to load SGLang's flags: {why}") from None
     except OSError as error:
         raise IntrospectionError(f"can't be started: {error.strerror}") from error
-    with process:
-        timer = threading.Timer(limit_s, _end, (process, late))
-        timer.start()
-        try:
-            assert process.stdout is not None  # noqa: S101 - a pipe was asked for
-            answer = process.stdout.read(_MAX_BYTES + 1)
-            if len(answer) <= _MAX_BYTES:
-                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        finally:
-            timer.cancel()
-            _kill(process)  # what it started, too; it isn't reaped yet, so the number is still its own
-    return _check(answer, process.returncode, errors, limit_s if late.is_set() else None)
-
-
-def _check(answer: bytes, status: int, errors: IO[bytes], limit_s: float | None) -> bytes:
-    if limit_s is not None:
-        raise IntrospectionError(f"didn't tell its flags within {limit_s:g} s")
-    if len(answer) > _MAX_BYTES:
-        raise IntrospectionError("printed more than any parser has to say")
-    if status != 0:
-        raise IntrospectionError(f"failed to load SGLang's flags: {_last_line(errors) or f'status {status}'}")
-    return answer
-
-
-def _end(process: subprocess.Popen[bytes], late: threading.Event) -> None:
-    late.set()
-    _kill(process)
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    if process.returncode is None:
-        try:
-            os.killpg(process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            return
 
 
 def _last_line(errors: IO[bytes]) -> str:

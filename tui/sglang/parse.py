@@ -243,7 +243,7 @@ def read_human_integer(text: str) -> int:
 def _json(text: str) -> Any:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"isn't JSON ({error})") from None
 
 

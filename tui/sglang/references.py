@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Literal, Self, TypeAlias, get_args
 
 from tui.errors import RefusedError
+from tui.hiding import HIDDEN
 from tui.sglang.ask import NO_ANSWER, ask, explain_silence
 
 ReferenceKind = Literal["env", "file", "command"]
 REFERENCE_KINDS: tuple[ReferenceKind, ...] = get_args(ReferenceKind)
-HIDDEN = "***"
 
 _MAX_BYTES = 64 * 1024
 

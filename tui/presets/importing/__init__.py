@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import msgspec
+
 from tui.errors import UsageError
 from tui.presets.importing.assemble import assemble
 from tui.presets.importing.calls import find_calls
@@ -84,6 +86,11 @@ def _choose(calls: Sequence[Call], name: str | None, number: int, remarks: Remar
     if len(calls) > 1:
         remarks.lost(f"{len(calls)} servers are started: this is number {number}; import the others one by one")
     preset = assemble(calls[number - 1], name, remarks)
+    try:
+        msgspec.json.encode(preset)
+    except UnicodeEncodeError:
+        what = "the server's command line holds bytes or escapes that are no text, and a preset is text"
+        raise UsageError(what, "rename the path that isn't UTF-8") from None
     return Imported(preset, remarks.all(), len(calls))
 
 

@@ -101,7 +101,7 @@ class Lexer:
         while self._at < len(self._text) and self._text[self._at] in " \t":
             self._at += 1
         target = "".join(piece.text for piece in self._word())
-        if sign.endswith(("<<", "<<-")):
+        if sign.lstrip("0123456789") in ("<<", "<<-"):
             self._documents.append(target)
         return Token("redirection", f"{sign} {target}" if not sign.endswith("&") else f"{sign}{target}")
 
