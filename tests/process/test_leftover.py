@@ -98,7 +98,7 @@ def test_a_command_starts_a_server_or_not(words: str, starts_a_server: bool) -> 
 def test_a_server_that_no_record_knows_is_shown_whole_and_ended(
     simulated_machine: Machine, start_server: Callable[..., Server], places: Places, decoy: int
 ) -> None:
-    server = start_server(simulated_machine)
+    server = start_server(simulated_machine, "--api-key", "open-sesame")
     server.wait_until_ready()
     members = sorted(server.members())
     reading = SimulatedReader(simulated_machine.directory).read()
@@ -111,6 +111,7 @@ def test_a_server_that_no_record_knows_is_shown_whole_and_ended(
         process.used_bytes or 0 for process in reading.gpus[0].processes
     )
     assert all(0 <= process.age_s < 600 for process in shown.values())
+    assert shown[server.process.pid].command.endswith("--api-key ***")
     simulated = Places(places.state, places.config, simulated_machine.directory)
     report = stop_leftover(simulated, found, QUICK)
     assert list(report.stopped) == members

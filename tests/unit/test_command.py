@@ -8,11 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui.errors import UsageError
+from tui.keeper.secret_words import SECRET_FLAGS, is_secret_flag
 from tui.sglang.command import (
-    SECRET_FLAGS,
     TypedFlags,
     build_arguments,
-    is_secret_flag,
     make_command,
     redact,
     split_flag_words,

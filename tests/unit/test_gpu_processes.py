@@ -6,13 +6,16 @@ import os
 import pwd
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
 
 from tests.support.waiting import wait_until
-from tui.gpu.processes import describe_process, join_command
+from tui.gpu.processes import describe_process
+from tui.keeper import procfs
 from tui.keeper.identity import read_stat
+from tui.keeper.secret_words import in_one_line
 
 NO_SUCH_PID = 4294967295  # above the kernel's limit
 
@@ -51,7 +54,24 @@ def test_a_process_that_is_not_there() -> None:
         (["sglang::scheduler_TP0            ", "", "", ""], "sglang::scheduler_TP0"),
         (["sglang::detokenizer\n", "  "], "sglang::detokenizer"),
         ([], ""),
+        (
+            ["python", "-m", "sglang.launch_server", "--api-key", "s3cret"],
+            "python -m sglang.launch_server --api-key ***",
+        ),
+        (["bash", "-c", "exec python --apikey=s3cret --tp 2"], "bash -c exec python --apikey=*** --tp 2"),
+        (["python", "--admin-api-key", "two words"], "python --admin-api-key ***"),
     ],
 )
-def test_a_command_line_without_padding(words: list[str], command: str) -> None:
-    assert join_command(words) == command
+def test_a_command_line_for_a_person(words: list[str], command: str) -> None:
+    assert in_one_line(words) == command
+
+
+def test_a_secret_of_a_running_process_is_not_shown() -> None:
+    words = [sys.executable, "-c", "import time; time.sleep(600)", "--api-key", "s3cret"]
+    with subprocess.Popen(words) as process:
+        try:
+            for shown in (describe_process(process.pid)[1], procfs.shown_command(process.pid)):
+                assert shown is not None
+                assert shown.endswith("--api-key ***")
+        finally:
+            process.kill()

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tui.budget.answer import to_json
 from tui.budget.types import Verdict
 from tui.errors import ExitCode, UsageError
+from tui.keeper.secret_words import is_secret_flag
 from tui.launch.planning import Described, count_gpus, describe_cards, plan_launch
 from tui.launch.spec import spec_from_preset
 from tui.paths import Places
@@ -26,7 +27,6 @@ from tui.presets import (
     load_preset,
     load_presets,
 )
-from tui.sglang.command import is_secret_flag
 from tui.sglang.flags import RELEASES, load_inventory
 from tui.sglang.versions import parse_release
 from tui.toml_decode import TomlError

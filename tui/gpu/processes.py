@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TypeVar
 
 import psutil
+
+from tui.keeper.secret_words import in_one_line
 
 T = TypeVar("T")
 
@@ -13,23 +15,15 @@ T = TypeVar("T")
 def describe_process(pid: int) -> tuple[str | None, str | None]:
     """User and command of a process; None for what can't be looked up (gone, another pid namespace).
 
-    The command is raw text of somebody else's making. A zombie, which may still hold memory, has only a name.
+    The command is raw text of somebody else's making, without secrets. A zombie, which may still hold memory, has only
+    a name.
     """
     try:
         process = psutil.Process(pid)
     except psutil.Error:
         return None, None
     with process.oneshot():
-        return _ask(process.username), join_command(_ask(process.cmdline) or ()) or _ask(process.name)
-
-
-def join_command(words: Iterable[str]) -> str:
-    """One line from an argument vector.
-
-    setproctitle, which SGLang's processes use, writes a title over the vector and leaves the rest of its
-    room as blanks or empty arguments.
-    """
-    return " ".join(" ".join(words).split())
+        return _ask(process.username), in_one_line(_ask(process.cmdline) or ()) or _ask(process.name)
 
 
 def _ask(question: Callable[[], T]) -> T | None:

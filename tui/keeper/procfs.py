@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from tui.keeper.identity import PROC
+from tui.keeper.secret_words import in_one_line
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, never written to
 _LISTEN = "0A"
@@ -72,6 +73,11 @@ def name(pid: int) -> str:
         return (PROC / str(pid) / "comm").read_text(errors="replace").rstrip("\n")
     except _GONE:
         return ""
+
+
+def shown_command(pid: int) -> str:
+    """What it runs, for a person: its command line without secrets, or its name; raw text of somebody else's making."""
+    return in_one_line(command_line(pid)) or name(pid)
 
 
 def outputs(pid: int) -> set[tuple[int, int]]:

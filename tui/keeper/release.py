@@ -101,7 +101,7 @@ def describe_holders(release: Release, after: GpuMemoryReading | None) -> list[d
         {
             "pid": pid,
             "user": None if pid is None else procfs.user(pid),
-            "command": None if pid is None else " ".join(procfs.command_line(pid)).strip() or procfs.name(pid) or None,
+            "command": None if pid is None else procfs.shown_command(pid) or None,
             "gib": round(size_bytes / _GIB, 2),
         }
         for pid, size_bytes in holders.items()

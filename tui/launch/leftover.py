@@ -28,6 +28,7 @@ from tui.text import printable
 
 _DEFAULT_PORT = 30000
 _DEFAULT_HOST = "127.0.0.1"
+_WORDS_LIMIT = 80
 _NO_MARK = "no launch of ours has this mark"
 
 
@@ -101,7 +102,7 @@ def list_processes(leftover: Leftover, reading: GpuReading) -> list[LeftoverProc
             member.pid,
             age_s(member),
             held.get(member.pid, 0) if reading.gpus else None,
-            printable(" ".join(procfs.command_line(member.pid)).strip() or procfs.name(member.pid)),
+            printable(procfs.shown_command(member.pid)),
         )
         for member in leftover.members
     ]
@@ -135,7 +136,7 @@ def _find_root(pid: int) -> ProcessIdentity:
     root = identify(found) if found is not None else None
     if root is None:
         raise RefusedError(
-            f"process {pid} isn't SGLang's: {_words(pid)}",
+            f"process {pid} isn't SGLang's: {printable(procfs.shown_command(pid))[:_WORDS_LIMIT]}",
             "sgltui ends nothing but servers of SGLang and what they have started",
         )
     return root
@@ -179,7 +180,3 @@ def _check_unrecorded(places: Places, members: Sequence[ProcessIdentity]) -> Non
             newest = read_newest(places, name)
             if newest is not None and set(members) & set(newest.living_members()):
                 raise RefusedError(f"these processes belong to {newest.address}", f"`sgltui stop {name}` ends them")
-
-
-def _words(pid: int) -> str:
-    return printable(" ".join(procfs.command_line(pid)).strip()[:80] or procfs.name(pid))

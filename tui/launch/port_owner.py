@@ -15,7 +15,6 @@ def describe_port_owner(port: int) -> str:
     listeners = procfs.listening(port)
     for pid in procfs.all_pids():
         if pid != os.getpid() and listeners & procfs.sockets(pid):
-            command = " ".join(procfs.command_line(pid)).strip() or procfs.name(pid)
-            return f"pid {pid} ({procfs.user(pid) or '?'}, {printable(command)[:_LIMIT]})"
+            return f"pid {pid} ({procfs.user(pid) or '?'}, {printable(procfs.shown_command(pid))[:_LIMIT]})"
     # Another user's open files can't be read, nor those of another pid namespace.
     return "another program" if not listeners else "a program of another user"

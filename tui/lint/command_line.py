@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from difflib import SequenceMatcher
 
+from tui.keeper.secret_words import is_secret_flag
 from tui.lint.case import Case
 from tui.lint.finding import Finding, Fix, Severity
-from tui.sglang.command import is_secret_flag
 from tui.sglang.flag_history import find_life
 from tui.sglang.flags import FlagInventory
 from tui.sglang.parse import FlagTrouble, Given, Trouble

@@ -10,9 +10,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta
 
+from tui.keeper.secret_words import is_secret_flag
 from tui.presets.preset import Engine, Evidence, LaunchDefaults, Model, Name, Preset, Text
 from tui.presets.secrets import is_secret_variable
-from tui.sglang.command import is_secret_flag
 from tui.sglang.references import REFERENCE_KINDS, FlagValue, Reference
 from tui.toml_decode import TomlDocument, TomlError, describe_type, read_toml
 

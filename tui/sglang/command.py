@@ -6,19 +6,11 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import pairwise
 
 from tui.errors import UsageError
+from tui.keeper.secret_words import hide
 from tui.sglang.flags import FlagInventory
-from tui.sglang.references import HIDDEN, ResolvedValue, Secret, expand_home
-
-# Flags of 0.5.6.post2 to 0.5.23 whose value is a secret.
-SECRET_FLAGS = ("--api-key", "--admin-api-key", "--ssl-keyfile-password")
-# A whole flag that starts one of them, and names a file.
-_MISTYPED = re.compile(
-    r"--?(?:.*[-_])?(?:(?:api|secret)[-_]?)?(?:key|secret|passw(?:or)?d|(?:hf|auth|access)[-_]?token)", re.IGNORECASE
-)
-_NOT_SECRET = frozenset({"--ssl-keyfile"})
+from tui.sglang.references import ResolvedValue, Secret, expand_home
 
 _DECIDED = frozenset({"model-path", "host", "port"})  # by the launch itself
 _MAX_PORT = 65535
@@ -122,30 +114,9 @@ def split_flag_words(words: Sequence[str], inventory: FlagInventory) -> TypedFla
     )
 
 
-def is_secret_flag(option: str) -> bool:
-    """Whether an option, as typed (`--api-key`, `--api-k`, `--api-key=…`), takes a secret.
-
-    Any prefix counts: where argparse would find it ambiguous nothing starts, and hiding its value costs nothing. So
-    does a mistyped one (`--apikey`), whose value would stand in records and in SGLang's refusal.
-    """
-    name = option.partition("=")[0]
-    if len(name) <= len("--") or name in _NOT_SECRET:
-        return False
-    return any(flag.startswith(name) for flag in SECRET_FLAGS) or _MISTYPED.fullmatch(name) is not None
-
-
 def redact(words: Sequence[str]) -> list[str]:
     """The words with `***` for each secret: values of secret flags, and every `Secret`."""
-    return [_show(previous, word) for previous, word in pairwise(["", *words])]
-
-
-def _show(previous: str, word: str) -> str:
-    if "=" not in previous and is_secret_flag(previous):
-        return HIDDEN
-    if isinstance(word, Secret):
-        return word.shown
-    name, equals, _ = word.partition("=")
-    return f"{name}={HIDDEN}" if equals and is_secret_flag(name) else word
+    return hide(word.shown if isinstance(word, Secret) else word for word in words)
 
 
 def _has_negation(name: str, inventories: Sequence[FlagInventory]) -> bool:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tui.keeper.secret_words import is_secret_flag
 from tui.presets.importing.remarks import Remarks, quote
 from tui.presets.importing.words import Word
-from tui.sglang.command import is_secret_flag
 from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
 from tui.sglang.references import FlagValue, Reference, Scalar
 from tui.sglang.words import nearest_release

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from tui.keeper.secret_words import is_secret_flag
 from tui.presets.secrets import is_secret_variable
-from tui.sglang.command import is_secret_flag
 from tui.sglang.references import HIDDEN
 from tui.text import printable
 
