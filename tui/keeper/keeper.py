@@ -155,11 +155,11 @@ class Keeper:
             run.record_members()
 
     def _sample(self, run: Run, every_s: float) -> None:
-        now = time.monotonic()
-        if now - self._sampled_at >= every_s:
+        if time.monotonic() - self._sampled_at >= every_s:
             run.sample_memory(_MEMORY_LIMIT_S)
             run.note_shared_memory()
-            self._sampled_at = now
+            run.forget_old_kills()
+            self._sampled_at = time.monotonic()  # a driver that takes its time isn't asked again at once
 
     def _asked(self) -> StopRequest | None:
         """What is asked. After the end it still means that the server isn't to be launched again."""

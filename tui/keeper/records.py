@@ -17,8 +17,15 @@ from tui.keeper.states import State, check_transition
 from tui.keeper.steps import step
 
 SCHEMA = 1
-# A full disk, one that the kernel has made read-only after an error, a server of files that is away: it may pass.
-_NOT_NOW = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
+# It may pass: a full disk, one that the kernel has made read-only after an error, a server of files that is away or
+# whose ticket (Kerberos) has run out, a machine at the end of its memory or open files.
+_NOT_NOW = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+        *(errno.EACCES, errno.EKEYEXPIRED, errno.EKEYREVOKED, errno.EKEYREJECTED),
+        *(errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+    }
+)
 _RETRY_S = 1.0
 _LOCK_STEP_S = 0.05
 
@@ -160,9 +167,12 @@ class LaunchRecords:
             time.sleep(_RETRY_S)
 
     def _append(self, line: bytes) -> None:
-        fd = os.open(self.files.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        """An event, on a line of its own also behind one of which a full disk took a part only."""
+        fd = os.open(self.files.events, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "ab") as file:
-            file.write(line)
+            end = file.seek(0, os.SEEK_END)
+            is_whole = end == 0 or os.pread(fd, 1, end - 1) == b"\n"
+            file.write(line if is_whole else b"\n" + line)
 
 
 def _inode_and_size(path: Path) -> tuple[int, int] | None:
