@@ -134,8 +134,10 @@ def _higher_fraction(case: Case) -> Maybe:
     now, needed = case.number("mem_fraction_static"), _fraction_needed(case)
     if now is None or needed is None or needed > _HIGHEST or not _fraction_helps(case):
         return None
-    value = round(max(needed + _STEP, now + _MARGIN), 2)
-    return Change({"mem-fraction-static": min(value, _HIGHEST)}, effect="gives the pools more of what is free")
+    value = min(round(max(needed + _STEP, now + _MARGIN), 2), _HIGHEST)
+    if value <= now:
+        return None
+    return Change({"mem-fraction-static": value}, effect="gives the pools more of what is free")
 
 
 def _more_ranks(case: Case) -> Maybe:
