@@ -16,7 +16,7 @@ from tui.keeper.states import State
 from tui.launch import explanations
 from tui.launch.explain import write_diagnosis
 from tui.launch.explanations import Explanations, Mark
-from tui.launch.finding import DIAGNOSIS_FILE, read_finding
+from tui.launch.finding import read_finding
 from tui.launch.history import read_history
 from tui.launch.records import read_launch
 from tui.observe import Observer
@@ -68,8 +68,8 @@ def test_an_ended_launch_is_explained_from_what_was_kept(places: Places) -> None
     assert STORY_LOG.read_bytes()[kept.root_offset :].startswith(ROOT_TEXT.encode())
     assert [quote.number for quote in kept.quotes if quote.mark is Mark.ROOT] == [37]
     # It was really read, not computed: the file says something else now.
-    document = json.loads((records.files.directory / DIAGNOSIS_FILE).read_bytes())
-    (records.files.directory / DIAGNOSIS_FILE).write_text(json.dumps(document | {"brief": "by hand"}))
+    document = json.loads(records.files.diagnosis.read_bytes())
+    records.files.diagnosis.write_text(json.dumps(document | {"brief": "by hand"}))
     assert asked.explain(address(records), GPUS).answer.brief == "by hand"
     asked.close()
 
@@ -101,7 +101,7 @@ def test_the_last_word_follows_the_kept_diagnosis(places: Places) -> None:
 )
 def test_a_diagnosis_that_can_t_be_read_leaves_the_words_of_the_log(places: Places, kept: bytes) -> None:
     records = failed(places, STORY_LOG.read_bytes())
-    (records.files.directory / DIAGNOSIS_FILE).write_bytes(kept)
+    records.files.diagnosis.write_bytes(kept)
     recorded = read_launch(records.files.directory)
     assert read_finding(recorded) is None
     assert Observer(places, _NoGpus()).observe().instances[0].cause == ROOT_TEXT
@@ -112,7 +112,7 @@ def test_a_diagnosis_that_can_t_be_read_leaves_the_words_of_the_log(places: Plac
 
 def test_a_kept_diagnosis_without_all_of_it_is_computed_anew(places: Places) -> None:
     records = failed(places, STORY_LOG.read_bytes())
-    (records.files.directory / DIAGNOSIS_FILE).write_bytes(b'{"schema": 1, "state": "failed", "brief": "half"}')
+    records.files.diagnosis.write_bytes(b'{"schema": 1, "state": "failed", "brief": "half"}')
     asked = Explanations(places)
     assert asked.explain(address(records), GPUS).answer.failure == "pool_budget_negative"
     asked.close()

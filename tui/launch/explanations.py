@@ -16,7 +16,7 @@ from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper.states import ENDED, State
 from tui.launch.explain import Explained, case_of, explain, read_context, with_gpus
-from tui.launch.finding import DIAGNOSIS_FILE, read_finding
+from tui.launch.finding import read_finding
 from tui.launch.history import Attempt, read_history
 from tui.launch.records import Recorded, find_launch, list_launches
 from tui.launch.watch import LogWatch
@@ -181,7 +181,7 @@ def _kept_answer(recorded: Recorded) -> Answer | None:
     if read_finding(recorded) is None:
         return None
     try:
-        return read_answer((recorded.files.directory / DIAGNOSIS_FILE).read_bytes())
+        return read_answer(recorded.files.diagnosis.read_bytes())
     except OSError:
         return None
 

@@ -9,7 +9,6 @@ import msgspec
 from tui.keeper.states import ENDED, State
 from tui.launch.records import Recorded
 
-DIAGNOSIS_FILE = "diagnosis.json"
 _SCHEMA = 1  # of `tui.diagnosis.answer`, whose import `ps` can do without
 _MOST_BYTES = 1 << 20  # it has some 5 kB; a larger file isn't ours
 _KEPT = 256
@@ -37,7 +36,7 @@ _read: dict[Path, tuple[_Stamp, Finding | None]] = {}
 
 def read_finding(recorded: Recorded) -> Finding | None:
     """Of a launch that is over; None while nothing was kept of its end, or nothing that this release can read."""
-    path = recorded.files.directory / DIAGNOSIS_FILE
+    path = recorded.files.diagnosis
     try:
         status = path.stat()
         stamp = (status.st_ino, status.st_mtime_ns, status.st_size)
