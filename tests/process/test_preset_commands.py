@@ -17,7 +17,7 @@ MODEL = "Qwen/Qwen3-0.6B"
 FROM_PRESET = (
     'model = "Qwen/Qwen3-0.6B"\n[preset]\ndescription = "to be proved"\n[flags]\nmem-fraction-static = 0.5\n'
     'api-key = { env = "MY_KEY" }\n[env]\nHF_TOKEN = { from = "file", path = "~/token" }\nLD_PRELOAD = ""\n'
-    "[launch]\nport = 31234\n"
+    "[launch]\nport = {port}\n"
 )
 
 
@@ -26,13 +26,13 @@ def listed(line: CommandLine, name: str) -> dict[str, Any]:
     return dict(found)
 
 
-def test_a_launch_is_kept_with_what_it_proved(command_line: CommandLine, tmp_path: Path) -> None:
+def test_a_launch_is_kept_with_what_it_proved(command_line: CommandLine, tmp_path: Path, unused_tcp_port: int) -> None:
     line = command_line
     home = tmp_path / "home"
     home.mkdir()
     (home / "token").write_text("hf_sesame\n")
     line.environ.update(MY_KEY="open-sesame", HOME=str(home))
-    line.write_preset("origin", FROM_PRESET)
+    line.write_preset("origin", FROM_PRESET.replace("{port}", str(unused_tcp_port)))
     assert listed(line, "origin")["standing"] == "untested"
     address = line.ok("launch", "origin", "--name", "one", "--wait", "--", "--max-running-requests", "8").strip()
     [directory] = line.launches("one")
@@ -47,7 +47,7 @@ def test_a_launch_is_kept_with_what_it_proved(command_line: CommandLine, tmp_pat
     assert "sesame" not in path.read_text()
     assert saved["flags"] == {"mem-fraction-static": 0.5, "api-key": {"env": "MY_KEY"}, "max-running-requests": 8}
     assert saved["env"] == {"HF_TOKEN": {"file": "~/token"}, "LD_PRELOAD": ""}
-    assert saved["launch"] == {"port": 31234}
+    assert saved["launch"] == {"port": unused_tcp_port}
     evidence = saved["evidence"]
     assert (evidence["status"], evidence["launch"], evidence["sglang"]) == ("verified", address, "0.5.11")
     assert evidence["gpu"] == "NVIDIA RTX PRO 6000 Blackwell Server Edition" or "RTX PRO 6000" in evidence["gpu"]
