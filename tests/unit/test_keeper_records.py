@@ -9,12 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from tui.keeper import again, records, run
+from tui.keeper import again, locks, records, run
+from tui.keeper.evidence import DrainWatch, Evidence, read_evidence
 from tui.keeper.files import CURRENT, LaunchFiles
 from tui.keeper.identity import ProcessIdentity, identify
+from tui.keeper.keeper import Keeper
 from tui.keeper.members import Members
 from tui.keeper.order import Order
+from tui.keeper.progress import LOADING, LineWatch
 from tui.keeper.records import LaunchRecords
+from tui.keeper.restart_policy import recurring
 from tui.keeper.run import Run, Target
 from tui.keeper.states import State
 
@@ -42,6 +46,22 @@ def test_what_a_disk_refuses_now_is_written_later(tmp_path: Path, monkeypatch: p
     assert not files.state.exists()
     assert kept.flush()
     assert json.loads(files.state.read_bytes())["state"] == "starting"
+
+
+def test_a_log_that_cannot_be_read_ends_nobody(tmp_path: Path) -> None:
+    """A folder in its place refuses every read, as a disk does that is away."""
+    assert not LineWatch(tmp_path, LOADING).has_come()
+    assert read_evidence(tmp_path) == Evidence()
+    assert DrainWatch(tmp_path).remaining() is None
+    assert locks.named(tmp_path) == set()
+    assert recurring(tmp_path) is None
+
+
+def test_requests_that_cannot_be_looked_for_are_none_yet(tmp_path: Path) -> None:
+    files = LaunchFiles(tmp_path)
+    files.requests.touch()  # no folder
+    keeper = Keeper(LaunchRecords(files), Target("mark", "127.0.0.1", 1, [], None), Order([], {}, "/", None), 0)
+    assert keeper._asked() is None
 
 
 def test_an_event_behind_half_a_line_has_a_line_of_its_own(tmp_path: Path) -> None:

@@ -164,9 +164,12 @@ class Keeper:
     def _asked(self) -> StopRequest | None:
         """What is asked. After the end it still means that the server isn't to be launched again."""
         files = self._records.files
-        if files.exit.exists() and requests.are_waiting(files.requests):
-            again.call_off(files)
-        return requests.take(files.requests)
+        try:
+            if files.exit.exists() and requests.are_waiting(files.requests):
+                again.call_off(files)
+            return requests.take(files.requests)
+        except OSError:  # its disk is away: who asks sees that nobody takes it
+            return None
 
     def _sleep(self, run: Run, seconds: float) -> None:
         """Until something happens: a child exits, or a server that isn't our child."""

@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -148,7 +149,7 @@ class LaunchRecords:
 
     def amend_end(self, **fields: Any) -> dict[str, Any]:
         """Add to `exit.json` what was found out after the end; all of it."""
-        document = {**json.loads(self.files.exit.read_bytes()), **fields}
+        document = {**self._insist(lambda: json.loads(self.files.exit.read_bytes())), **fields}
         self._write_exit(document)
         return document
 
@@ -157,10 +158,14 @@ class LaunchRecords:
         return self._written is not None and _inode_and_size(self.files.state) != self._written
 
     def _write_exit(self, document: dict[str, Any]) -> None:
-        """Insist: there is nothing else to do any more, and an end that isn't on record is lost."""
+        self._insist(lambda: write_atomic(self.files.exit, _encode(document)))
+
+    @staticmethod
+    def _insist(action: Callable[[], Any]) -> Any:
+        """Until the disk lets it: there is nothing else to do any more, and an end that isn't on record is lost."""
         while True:
             try:
-                return write_atomic(self.files.exit, _encode(document))
+                return action()
             except OSError as error:
                 if error.errno not in _NOT_NOW:
                     raise

@@ -226,6 +226,6 @@ def _open_pidfd(process: ProcessIdentity) -> int | None:
 def _inode(path: Path) -> tuple[int, int] | None:
     try:
         stat = path.stat()
-    except FileNotFoundError:
+    except OSError:  # there is none, or its disk is away
         return None
     return (stat.st_dev, stat.st_ino)
