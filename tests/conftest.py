@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import signal
 
+from tests.support.ports import unused_tcp_port
+
+__all__ = ("unused_tcp_port",)  # here, so that it comes before the one of a plugin
+
 pytest_plugins = [
     "tests.support.nvml",
     "tests.support.simulated",

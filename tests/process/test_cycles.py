@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.keeping import PROGRAMS, Keeping, Kept, is_running
-from tests.support.simulated import free_port
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 from tui.keeper import procfs
 from tui.keeper.gpu_memory import read_simulated

@@ -16,11 +16,13 @@ import pytest
 
 from tests.support.keeping import PROGRAMS, Keeping, Kept, is_running
 from tests.support.nvml import FakeNvml
+from tests.support.steps import Steps
 from tests.support.waiting import wait_until
 from tui.errors import RefusedError
 from tui.keeper import procfs
 from tui.keeper.identity import ProcessIdentity, identify, send_signal
 from tui.keeper.members import Members
+from tui.keeper.readiness import answers
 from tui.keeper.requests import post
 from tui.keeper.spawn import create_log, spawn
 from tui.keeper.stop import StopRequest
@@ -70,13 +72,15 @@ def test_a_killed_keeper_takes_nothing_with_it_and_stop_works_without_it(
     assert is_running(decoy)
 
 
-def test_a_keeper_killed_in_the_middle_of_a_stop_is_replaced_by_who_asked(keeping: Keeping, tmp_path: Path) -> None:
+def test_a_keeper_killed_in_the_middle_of_a_stop_is_replaced_by_who_asked(
+    keeping: Keeping, steps: Steps, tmp_path: Path
+) -> None:
     kept, pids = start_tree(keeping, tmp_path)
-    patient = StopRequest(grace_s=2, release_wait_s=0)
-    asker = threading.Thread(target=stop_launch, args=(keeping.places, "server", patient))
+    steps.hold("keeper-drains")
+    asker = threading.Thread(target=stop_launch, args=(keeping.places, "server", QUICK))
     asker.start()
-    kept.wait_for("stopping")
-    os.kill(kept.keeper_pid, signal.SIGKILL)
+    os.kill(steps.reached("keeper-drains", kept.trouble()), signal.SIGKILL)
+    steps.release("keeper-drains")
     asker.join(timeout=60)
     assert [pid for pid in pids if is_running(pid)] == []
     assert kept.state == "stopped"
@@ -158,9 +162,15 @@ def test_a_stranger_who_answers_on_the_port_makes_nobody_ready(keeping: Keeping,
         [sys.executable, str(PROGRAMS / "answer.py"), str(unused_tcp_port)], stdout=subprocess.DEVNULL
     )
     try:
-        log = "import time; print('[2026-01-01 00:00:00] Load weight begin.', flush=True)\n"
-        rest = "print('The server is fired up and ready to roll!', flush=True); time.sleep(2); print('over')"
-        kept = keeping.launch([sys.executable, "-c", log + rest], port=unused_tcp_port)
+        wait_until(lambda: answers("127.0.0.1", unused_tcp_port, None), what="the stranger answers")
+        lines = ("Load weight begin.", "The server is fired up and ready to roll!")
+        words = "; ".join(f"print('[2026-01-01 00:00:00] {line}', flush=True)" for line in lines)
+        kept = keeping.launch([sys.executable, "-c", f"{words}; import time; time.sleep(600)"], port=unused_tcp_port)
+        kept.wait_for("loading")
+        for _ in range(2):  # what is taken second, is taken behind a whole look at the server
+            (kept.files.requests / "rubbish.json").touch()
+            wait_until(lambda: not list(kept.files.requests.iterdir()), what=kept.trouble())
+        os.kill(kept.pid, signal.SIGKILL)
         kept.wait_for("failed")
     finally:
         stranger.kill()
@@ -276,11 +286,14 @@ def test_a_server_that_is_not_on_record_never_runs(tmp_path: Path) -> None:
 ORPHAN_AND_EXIT_7 = "import os, sys, time\nif os.fork(): sys.exit(7)\ntime.sleep(600)"
 
 
-def test_a_keeper_killed_while_it_cleans_up_is_replaced_and_the_end_stays_what_it_was(keeping: Keeping) -> None:
+def test_a_keeper_killed_while_it_cleans_up_is_replaced_and_the_end_stays_what_it_was(
+    keeping: Keeping, steps: Steps
+) -> None:
+    steps.hold("keeper-cleans-up")
     kept = keeping.launch([sys.executable, "-c", ORPHAN_AND_EXIT_7])
-    wait_until(kept.files.exit.exists)
-    os.kill(kept.keeper_pid, signal.SIGKILL)
+    os.kill(steps.reached("keeper-cleans-up", kept.trouble()), signal.SIGKILL)
     wait_until(lambda: not kept.read().is_attended)
+    steps.release("keeper-cleans-up")
     assert len(kept.read().living_members()) == 1, "the orphan, on record although its keeper is gone"
     report = stop_launch(keeping.places, "server", QUICK)
     assert len(report.stopped) == 1

@@ -38,28 +38,27 @@ def test_a_port_that_somebody_listens_on_is_passed_over_on_any_address() -> None
 
 
 def test_a_loading_server_of_another_state_folder_keeps_its_port(
-    command_line: CommandLine, make_machine: Callable[..., Machine]
+    command_line: CommandLine, make_machine: Callable[..., Machine], unused_tcp_port: int
 ) -> None:
+    launch = ("launch", "--model", MODEL, "--port", str(unused_tcp_port))
     command_line.environ["SGLTUI_SIM"] = "hang=weight load"
-    command_line.ok("launch", "--model", MODEL)
-    port = command_line.ps("qwen3-0.6b")["port"]
+    command_line.ok(*launch)
     neighbour = CommandLine(make_machine("a neighbour's"))
-    done = neighbour.run("launch", "--model", MODEL, "--port", str(port))
+    done = neighbour.run(*launch)
     assert done.returncode == 1
-    assert f"port {port} is promised to a server of another user or state folder" in done.stderr
+    assert f"port {unused_tcp_port} is promised to a server of another user or state folder" in done.stderr
     command_line.ok("stop", "qwen3-0.6b", "--kill")
-    assert neighbour.run("launch", "--model", MODEL, "--port", str(port), "--wait").returncode == 0
+    assert neighbour.run(*launch, "--wait").returncode == 0
     neighbour.ok("stop", "qwen3-0.6b")
 
 
-def test_the_promise_ends_with_the_launch(command_line: CommandLine) -> None:
+def test_the_promise_ends_with_the_launch(command_line: CommandLine, unused_tcp_port: int) -> None:
     command_line.environ["SGLTUI_SIM"] = "fail=memory pool"
-    command_line.run("launch", "--model", MODEL, "--wait")
-    port = command_line.ps("qwen3-0.6b")["port"]
+    command_line.run("launch", "--model", MODEL, "--port", str(unused_tcp_port), "--wait")
 
     def is_free() -> bool:
         try:
-            choose_port([], "127.0.0.1", port, 30000).close()
+            choose_port([], "127.0.0.1", unused_tcp_port, 30000).close()
         except RefusedError:
             return False
         return True

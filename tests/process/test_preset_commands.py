@@ -17,6 +17,7 @@ MODEL = "Qwen/Qwen3-0.6B"
 FROM_PRESET = (
     'model = "Qwen/Qwen3-0.6B"\n[preset]\ndescription = "to be proved"\n[flags]\nmem-fraction-static = 0.5\n'
     'api-key = { env = "MY_KEY" }\n[env]\nHF_TOKEN = { from = "file", path = "~/token" }\nLD_PRELOAD = ""\n'
+    "[launch]\nport = {port}\n"
 )
 
 
@@ -31,7 +32,7 @@ def test_a_launch_is_kept_with_what_it_proved(command_line: CommandLine, tmp_pat
     home.mkdir()
     (home / "token").write_text("hf_sesame\n")
     line.environ.update(MY_KEY="open-sesame", HOME=str(home))
-    line.write_preset("origin", f"{FROM_PRESET}[launch]\nport = {unused_tcp_port}\n")
+    line.write_preset("origin", FROM_PRESET.replace("{port}", str(unused_tcp_port)))
     assert listed(line, "origin")["standing"] == "untested"
     address = line.ok("launch", "origin", "--name", "one", "--wait", "--", "--max-running-requests", "8").strip()
     [directory] = line.launches("one")

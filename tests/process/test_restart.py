@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.keeping import Keeping, Kept
 from tests.support.logs import FIXTURES
+from tests.support.steps import Steps
 from tests.support.waiting import wait_until
 from tui.keeper.files import LaunchFiles
 from tui.keeper.restart_policy import decide, recurring
@@ -65,10 +66,12 @@ def test_a_stop_during_the_pause_calls_it_off(keeping: Keeping) -> None:
     assert len(launches(keeping)) == 1
 
 
-def test_a_launch_by_hand_during_the_pause_wins(keeping: Keeping) -> None:
-    keeping.launch(FAIL, restart=RestartRecord(limit=5, backoff_s=2))
-    wait_for_word(keeping, "restart 1 of 5")
+def test_a_launch_by_hand_during_the_pause_wins(keeping: Keeping, steps: Steps) -> None:
+    steps.hold("keeper-pauses")
+    keeping.launch(FAIL, restart=RestartRecord(limit=5, backoff_s=0))
+    steps.reached("keeper-pauses")
     second = keeping.launch([sys.executable, "-c", "import time; time.sleep(600)"])
+    steps.release("keeper-pauses")
     first = launches(keeping)[0]
     wait_until(lambda: not first.read().is_attended, what="the first keeper gives up")
     assert len(launches(keeping)) == 2

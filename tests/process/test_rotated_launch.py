@@ -16,31 +16,39 @@ from tui.launch.records import LogLimitsRecord
 LIMITS = LogLimitsRecord(log_bytes=LIMIT_BYTES, total_bytes=1 << 40, age_s=1e9)
 
 
-def flood(keeping: Keeping, seconds: float) -> Kept:
-    """A server that logs 50,000 lines a second, and then how many."""
-    return keeping.launch_program("flood.py", "/dev/stdout", "50000", str(seconds), log_limits=LIMITS)
+def flood(keeping: Keeping) -> Kept:
+    """A server that logs 50,000 lines a second, and in the end how many; its first segment is there."""
+    kept = keeping.launch_program("flood.py", "/dev/stdout", "50000", "100", log_limits=LIMITS)
+    wait_until(lambda: segments(kept.files.directory), what=f"the first segment; {kept.trouble()}")
+    return kept
 
 
-def written(kept: Kept) -> tuple[int, bytes]:
-    """The lines it logged, and its last line."""
+def end(kept: Kept) -> tuple[int, bytes]:
+    """Let it end; the lines it logged, and its last line."""
+    os.kill(kept.pid, signal.SIGTERM)
+    kept.wait_for("failed")  # it never was ready
+    wait_until(lambda: not kept.read().is_attended, what="its keeper has finished what it had begun to move")
     last = kept.files.log.read_bytes().rsplit(b"\n", 2)[1]
     return int(last.split()[0]), last + b"\n"
 
 
 def command(keeping: Keeping, *words: str) -> bytes:
     """What a command prints into a pipe."""
+    with start(keeping, *words) as process:
+        output, _ = process.communicate()
+    assert process.returncode == 0
+    return output
+
+
+def start(keeping: Keeping, *words: str) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "SGLTUI_STATE_DIR": str(keeping.places.state), "SGLTUI_CONFIG_DIR": "/nonexistent"}
-    done = subprocess.run([sys.executable, "-m", "tui", *words], env=environment, capture_output=True, check=True)
-    return done.stdout
+    return subprocess.Popen([sys.executable, "-m", "tui", *words], env=environment, stdout=subprocess.PIPE)
 
 
 def test_its_keeper_rotates_the_log_and_says_so(keeping: Keeping) -> None:
-    kept = flood(keeping, 4.0)
-    wait_until(lambda: segments(kept.files.directory), what="the first segment")
-    kept.wait_for("failed")  # it never was ready
-    lines, last = written(kept)
+    kept = flood(keeping)
+    lines, last = end(kept)
     assert everything(kept.files.directory) == numbered(0, lines) + last
-    wait_until(lambda: not kept.read().is_attended, what="its keeper is done")
     events = [json.loads(line) for line in kept.files.events.read_text().splitlines()]
     archived = [event for event in events if event["event"] == "log-archived"]
     assert [event["file"] for event in archived] == [path.name for path in segments(kept.files.directory)]
@@ -48,10 +56,7 @@ def test_its_keeper_rotates_the_log_and_says_so(keeping: Keeping) -> None:
 
 
 def test_commands_read_across_its_segments(keeping: Keeping) -> None:
-    kept = flood(keeping, 3.0)
-    wait_until(lambda: segments(kept.files.directory), what="the first segment")
-    kept.wait_for("failed")  # it never was ready
-    lines, last = written(kept)
+    lines, last = end(flood(keeping))
     whole = numbered(0, lines) + last
     assert command(keeping, "logs", "server") == whole
     assert command(keeping, "logs", "server", "-n", str(lines - 5)) == numbered(6, lines) + last
@@ -60,21 +65,24 @@ def test_commands_read_across_its_segments(keeping: Keeping) -> None:
 
 
 def test_following_it_misses_nothing(keeping: Keeping) -> None:
-    kept = flood(keeping, 3.0)
-    followed = command(keeping, "logs", "server", "-f", "-n", "1000000000")
-    lines, last = written(kept)
-    assert segments(kept.files.directory)
-    assert followed == numbered(0, lines) + last
+    """Also where its reader is slower than the log: nobody reads until it has been rotated."""
+    kept = keeping.launch_program("flood.py", "/dev/stdout", "50000", "100", log_limits=LIMITS)
+    with start(keeping, "logs", "server", "-f", "-n", "1000000000") as following:
+        assert following.stdout is not None
+        first = following.stdout.readline()
+        wait_until(lambda: segments(kept.files.directory), what=f"the first segment; {kept.trouble()}")
+        os.kill(kept.pid, signal.SIGTERM)
+        followed = first + following.stdout.read()
+    last = followed.rsplit(b"\n", 2)[1] + b"\n"
+    assert followed == numbered(0, int(last.split()[0])) + last
 
 
 def test_a_keeper_that_takes_over_goes_on_rotating(keeping: Keeping) -> None:
-    kept = flood(keeping, 5.0)
-    wait_until(lambda: segments(kept.files.directory), what="the first segment")
+    kept = flood(keeping)
     os.kill(kept.keeper_pid, signal.SIGKILL)
     wait_until(lambda: not kept.read().is_attended, what="the keeper is dead")
     before = len(segments(kept.files.directory))
     command(keeping, "adopt", "server")
     wait_until(lambda: len(segments(kept.files.directory)) > before, what="a further segment")
-    wait_until(kept.files.exit.exists, what="the end")
-    lines, last = written(kept)
+    lines, last = end(kept)
     assert everything(kept.files.directory) == numbered(0, lines) + last

@@ -28,7 +28,7 @@ from tui.launch.records import LaunchRecord, Machine, Recorded, read_launch
 from tui.paths import Places
 from tui.sglang.command import make_command
 
-_FIRST_PORT = 40000  # only promised, to have something to hand over; nobody listens there
+_FIRST_PORT = 10000  # only promised, to have something to hand over; nobody listens there
 PROGRAMS = Path(__file__).parents[1] / "programs"
 
 

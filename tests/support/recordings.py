@@ -31,11 +31,15 @@ def kinds(log: str) -> list[str]:
     text = LOG_STAMP.sub("\n[", log.replace("\r", "\n"))  # another process may write into a line that isn't ended
     lines = text.split("\n")
     kept: list[str] = []
-    dropped = False
+    dropped, bar = False, ""
     for line in filter(None, lines):
         dropped = (dropped and line.startswith("  ")) or any(re.search(pattern, line) for pattern in LEFT_OUT)
         kind = normalize(line)
-        is_redrawn = bool(kept) and kind == kept[-1] and "loading shards" in kind  # how often is a matter of time
+        is_redrawn = kind == bar  # how often is a matter of time, and others may write in between
+        if "loading shards" in kind:
+            bar = kind
+        elif "Load weight begin" in kind:
+            bar = ""
         if not dropped and not is_redrawn:
             kept.append(kind)
     return kept

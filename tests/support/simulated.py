@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.ports import free_port
 from tests.support.waiting import wait_until
 from tui.gpu import GpuSnapshot
 from tui.gpu.simulated import SimulatedReader
@@ -55,8 +56,8 @@ class Server:
 
     @property
     def log(self) -> str:
-        """Everything it has logged so far; carriage returns are kept."""
-        return self.log_path.read_bytes().decode()
+        """Everything it has logged so far; carriage returns are kept, and the last character may be half written."""
+        return self.log_path.read_bytes().decode(errors="replace")
 
     def wait_for_log(self, text: str, count: int = 1) -> None:
         """Until `text` stands in the log `count` times."""
@@ -158,14 +159,6 @@ def send_endless_request(server: Server) -> socket.socket:
     client.sendall(b"POST /generate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
     server.wait_for_log("#new-token: 2")
     return client
-
-
-def free_port() -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Callable
 _STEP_S = 0.02
 
 
-def wait_until(condition: Callable[[], object], timeout_s: float = 20.0, what: str = "") -> None:
+def wait_until(condition: Callable[[], object], timeout_s: float = 60.0, what: str = "") -> None:
     """Poll until `condition()` is true; fail with `what` when it never is.
 
     The limit only bounds a failing test: nothing is asserted about how long it took.

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.logs import read_log
-from tui.diagnosis.server_args import find_secrets, flag_values, parse_server_args
+from tui.diagnosis.server_args import Value, find_secrets, flag_values, parse_server_args, typed_chunk
 
 
 def dump_of(name: str) -> str:
@@ -70,3 +70,17 @@ def test_what_python_prints_is_read_back(arguments: dict[str, str | int | bool |
     assert parse_server_args(f"server_args={arguments!r}") == arguments
     shown = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
     assert parse_server_args(f"server_args=ServerArgs({shown})") == arguments
+
+
+@pytest.mark.parametrize(
+    ("logged", "typed"),
+    [
+        ({"chunked_prefill_size": 8192, "dp_size": 4, "enable_dp_attention": False}, 8192),
+        ({"chunked_prefill_size": 2048, "dp_size": 4, "enable_dp_attention": True}, 8192),
+        ({"chunked_prefill_size": 4096, "attn_dp_size": 2, "dp_size": 1}, 8192),
+        ({"chunked_prefill_size": -1, "dp_size": 4, "enable_dp_attention": True}, -1),
+        ({}, None),
+    ],
+)
+def test_a_chunk_is_logged_as_each_replica_s_share(logged: dict[str, Value], typed: int | None) -> None:
+    assert typed_chunk(logged) == typed

@@ -133,3 +133,26 @@ def test_sentences() -> None:
 def test_what_isn_t_memory_says_so() -> None:
     found = diagnose((LOGS / "triton-shared-memory-not-vram.log").read_bytes(), returncode=-9)
     assert "It isn't a matter of GPU memory" in explain(found)
+
+
+@pytest.mark.parametrize(("fraction", "offered"), [("0.35", [0.43]), ("0.95", []), ("0.97", [])])
+def test_a_fraction_that_is_offered_is_higher_than_the_one_that_failed(fraction: str, offered: list[float]) -> None:
+    """94.21 GiB free before the weights and 60.0 behind them: 1 - 60.0 / 94.21 + 0.02 is the least, 0.43 gives room."""
+    error = "RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."
+    start = [line.replace("static=0.85", f"static={fraction}") for line in upto("memory pool")]
+    found = diagnose([*start, *SCHEDULER, error, "", QUIT], returncode=-9)
+    assert found.failure == "pool_budget_negative"
+    fractions = [change.set.get("mem-fraction-static") for change in found.changes]
+    assert [value for value in fractions if value is not None] == offered
+
+
+def test_with_dp_attention_flags_are_told_for_all_replicas() -> None:
+    """Each of four takes a quarter of what is typed: its log has 2048 tokens of a chunk and 64 requests."""
+    divided = "mem_fraction_static=0.85, chunked_prefill_size=2048, dp_size=4, enable_dp_attention=True"
+    start = [line.replace("mem_fraction_static=0.85", divided) for line in upto("runtime")]
+    error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+    found = diagnose([*start, *SCHEDULER, error, "", QUIT], returncode=-9)
+    assert found.failure == "activation_oom"
+    offered = {name: value for change in found.changes for name, value in change.set.items()}
+    assert offered["chunked-prefill-size"] == 4096
+    assert offered["max-running-requests"] == 128

@@ -13,7 +13,8 @@ import pytest
 
 from tests.support.nvml import FakeNvml, GpuChild
 from tests.support.waiting import wait_until
-from tui.keeper.gpu_memory import GpuMemoryReading, read_gpu_memory, read_simulated
+from tui.keeper import gpu_memory
+from tui.keeper.gpu_memory import GpuMemoryReading, read_gpu_memory, read_simulated, read_within
 from tui.keeper.identity import read_stat
 
 MIB = 1 << 20
@@ -195,3 +196,31 @@ def test_nvidia_smi_fails(programs: Path) -> None:
 @pytest.mark.usefixtures("programs")
 def test_nothing_to_read_with() -> None:
     assert read_gpu_memory(None) is None
+
+
+def test_a_keeper_whose_own_python_is_gone_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "removed by an update"))
+    assert read_within(5.0, None) is None
+
+
+def test_while_one_reader_hangs_in_the_driver_no_other_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        started.append(subprocess.Popen(["sleep", "600"], stdout=subprocess.PIPE))
+        return started[-1]
+
+    monkeypatch.setattr(gpu_memory, "_start_reader", start)
+    kill = subprocess.Popen.kill
+    monkeypatch.setattr(subprocess.Popen, "kill", lambda _: None)  # as of a process that waits for the driver
+    assert [read_within(0.01, None) for _ in range(3)] == [None] * 3
+    assert len(started) == 1
+    started[0].returncode = None
+    kill(started[0])
+    started[0].wait()
+    monkeypatch.undo()
+    monkeypatch.setattr(gpu_memory, "_start_reader", start)
+    read_within(0.01, None)
+    assert len(started) == 2, "the driver has let go of it"
+    started[1].returncode = None
+    started[1].wait()

@@ -21,7 +21,7 @@ from tui.keeper.files import LaunchFiles
 from tui.keeper.states import State
 from tui.launch.again import spec_of
 from tui.launch.directory import create_launch
-from tui.launch.measured import _SHAPING, fill, key_of, recall, store
+from tui.launch.measured import _LOADING, fill, key_of, recall, store
 from tui.launch.planning import Described, describe_cards, plan_launch
 from tui.launch.records import ExitRecord, GivenGpu, LaunchRecord, Machine, StateRecord
 from tui.launch.spec import LaunchSpec
@@ -124,6 +124,13 @@ def test_a_directory_that_isn_t_a_launch_is_said(tmp_path: Path) -> None:
         ((*FLAGS, "--revision", "v2"), "0.5.11", NAME),
         (FLAGS, "0.5.23", NAME),
         (FLAGS, "0.5.11", "NVIDIA H100 80GB HBM3"),
+        # What these change is how much of the model a rank loads.
+        ((*FLAGS, "--cpu-offload-gb", "8"), "0.5.11", NAME),
+        ((*FLAGS, "--json-model-override-args", '{"num_hidden_layers": 2}'), "0.5.11", NAME),
+        ((*FLAGS, "--mm-enable-dp-encoder"), "0.5.11", NAME),
+        ((*FLAGS, "--revision", "main"), "0.5.11", NAME),
+        ((*FLAGS, "--moe-runner-backend", "triton"), "0.5.11", NAME),
+        ((*FLAGS, "--torchao-config", "int4wo-128"), "0.5.11", NAME),
     ],
 )
 def test_figures_of_something_else_aren_t_used(places: Places, words: tuple[str, ...], release: str, gpu: str) -> None:
@@ -132,9 +139,21 @@ def test_figures_of_something_else_aren_t_used(places: Places, words: tuple[str,
     assert recall(places, spec("--mem-fraction-static", "0.5"), RELEASE, cards()) is not None
 
 
-def test_each_flag_that_shapes_the_weights_is_one_of_sglang_s() -> None:
-    names = [name_of(flag) for release in RELEASES for flag in load_inventory(release).flags]
-    assert [prefix for prefix in _SHAPING if not any(name.startswith(prefix) for name in names)] == []
+# How the flags of the three inventories begin that decide which weights a rank holds, in which form and where.
+SHAPING = (
+    "revision model-impl load-format model-loader- json-model-override-args language- encoder-only quantize- modelopt- "
+    "torchao- rl-quant- enable-fp32-lm-head enable-multimodal mm-enable-dp- dp-size attn-cp- dcp- dwdp- enable-dp- "
+    "enable-tp-lm-head enable-dense- ep- moe- shared-experts- disable-shared- enforce-shared- cpu-offload- offload- "
+    "ple-offload- kt- speculative-draft-model-revision speculative-draft-load- speculative-token-map speculative-moe-"
+)
+
+
+@pytest.mark.parametrize("prefix", SHAPING.split())
+def test_each_flag_that_shapes_the_weights_is_part_of_the_key(prefix: str) -> None:
+    named = {name_of(flag) for release in RELEASES for flag in load_inventory(release).flags}
+    names = [name for name in named if name.startswith(prefix)]
+    assert names
+    assert [name for name in names if not _LOADING.search(name)] == []
 
 
 def test_nothing_is_kept_of_a_launch_that_measured_nothing(places: Places) -> None:
@@ -142,11 +161,46 @@ def test_nothing_is_kept_of_a_launch_that_measured_nothing(places: Places) -> No
     assert recall(places, spec(), RELEASE, cards()) is None
 
 
-def test_a_broken_file_is_as_none(places: Places) -> None:
+@pytest.mark.parametrize(
+    "words",
+    ["--context-length 4096", "--kv-cache-dtype fp8_e4m3", "--mamba-ssm-dtype bfloat16", "--max-total-tokens 9"],
+)
+def test_figures_hold_for_flags_that_leave_the_weights_alone(places: Places, words: str) -> None:
+    store(places, key_of(spec(), RELEASE, NAME), "a/b", {"weights_gib": 51.36})
+    assert recall(places, spec(*words.split()), RELEASE, cards()) is not None
+
+
+def test_figures_of_another_model_in_the_same_place_aren_t_used(places: Places, tmp_path: Path) -> None:
+    config = tmp_path / "model" / "config.json"
+    config.parent.mkdir()
+    config.write_bytes(Path(MODEL).read_bytes())
+    here = LaunchSpec("qwen", str(config.parent), words=FLAGS)
+    store(places, key_of(here, RELEASE, NAME), "a/b", {"weights_gib": 51.36})
+    assert recall(places, here, RELEASE, cards()) is not None
+    config.write_text(config.read_text().replace('"num_hidden_layers": 64', '"num_hidden_layers": 32'))
+    assert recall(places, here, RELEASE, cards()) is None
+
+
+@pytest.mark.parametrize("rubbish", ["{", "folder", '"weights_gib": "many"', '"server": []'])
+def test_what_cant_be_read_is_as_none(places: Places, rubbish: str) -> None:
     store(places, key_of(spec(), RELEASE, NAME), "a/b", {"weights_gib": 51.36})
     (path,) = (places.state / "measured").iterdir()
-    path.write_text("{")
+    if rubbish == "folder":
+        path.unlink()
+        path.mkdir()
+    else:
+        path.write_text("{" if rubbish == "{" else path.read_text().replace('"weights_gib": 51.36', rubbish))
     assert recall(places, spec(), RELEASE, cards()) is None
+
+
+def test_a_launch_that_failed_early_leaves_what_is_known_of_its_draft(places: Places) -> None:
+    key = key_of(spec(), RELEASE, NAME)
+    store(places, key, "a/1", {"weights_gib": 51.36, "draft_weights_gib": 5.53})
+    store(places, key, "a/2", {"weights_gib": 51.4, "draft_weights_gib": None})
+    recalled = recall(places, spec(), RELEASE, cards())
+    assert recalled is not None
+    assert recalled.measured == Measured(weights_gib=51.4, draft_weights_gib=5.53)
+    assert recalled.launch == "a/2"
 
 
 def test_what_was_typed_comes_first(places: Places) -> None:

@@ -46,6 +46,16 @@ def test_more_requests_than_can_run_arent_offered() -> None:
     assert planned(story(), change).max_running_requests == asked
 
 
+def test_with_dp_attention_the_flag_counts_the_requests_of_all_replicas() -> None:
+    """0.5.11 model_runner_kv_cache_mixin.py: each takes `max_running_requests // dp_size` of it."""
+    words = ["--tp-size", "2", "--dp-size", "2", "--enable-dp-attention", "--max-running-requests", "16"]
+    request = make_plan_request("llama-3.1-8b", words, "0.5.11", gpus=2)
+    assert plan(request).max_running_requests == 8, "of each"
+    [change] = more_requests(request)
+    assert change.set == {"max-running-requests": "32"}
+    assert planned(request, change).max_running_requests == 16
+
+
 def test_the_price_is_the_difference_of_both_plans() -> None:
     request = story()
     [change] = more_requests(request)

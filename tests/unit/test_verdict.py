@@ -14,6 +14,8 @@ from tui.keeper.verdict import Facts, judge
 
 NOTHING = Evidence()
 CRASH = Evidence(failed=True, quit=True, crashed=CrashedChild("scheduler_0", 25042, -9))
+FAULT = Evidence(failed=True, quit=True, crashed=CrashedChild("scheduler_0", 25042, -11))
+QUIT = Evidence(failed=True, quit=True)
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,15 @@ def test_no_log_is_no_evidence(tmp_path: Path) -> None:
         (Facts(True, -9, CRASH), State.FAILED, "itself", "so it ended itself"),
         (Facts(True, -9, CRASH, oom_victim=25042), State.FAILED, "kernel", "the kernel killed pid 25042"),
         (Facts(True, -9, NOTHING, oom_victim=0), State.FAILED, "kernel", "killed a process of it"),
+        (Facts(True, -9, CRASH, oom_victim=0), State.FAILED, "kernel", "killed a process of it"),
+        # The counter of a container counts strangers, too: the log knows better.
+        (
+            Facts(True, -9, FAULT, oom_victim=0),
+            State.FAILED,
+            "itself",
+            "its scheduler_0 (pid 25042) was ended by SIGSEGV",
+        ),
+        (Facts(True, -9, QUIT, oom_victim=0), State.FAILED, "itself", "a child process failed"),
         (Facts(True, -9, NOTHING), State.EXITED, "somebody", "somebody sent SIGKILL"),
         (Facts(True, -15, NOTHING), State.EXITED, "somebody", "somebody sent SIGTERM"),
         (Facts(True, -9, Evidence(drained=True)), State.EXITED, "somebody", "somebody asked it to end"),

@@ -11,7 +11,7 @@ from tui.budget.rules import StateSplit
 from tui.budget.settings import Settings, resolve_settings
 from tui.budget.strategy import EXTRA_BUFFER, NO_BUFFER, STRATEGY_FLAGS
 from tui.budget.types import Card, FlagChange, MemoryBudget, PlanRequest, Stage, Verdict
-from tui.budget.words import describe_capacity, gib, number_or_word
+from tui.budget.words import describe_capacity, number_or_word
 from tui.sglang.parse import Flags
 from tui.sglang.versions import NEWEST_KNOWN, parse_release
 
@@ -253,17 +253,3 @@ def _mends(request: PlanRequest) -> Iterator[Candidate]:
             yield Candidate(set={"disable-overlap-schedule": True}, costs="the overlap of scheduling and compute")
     for option in dict.fromkeys(trouble.option.lstrip("-") for trouble in request.flags.troubles):
         yield Candidate(unset=(option,), costs=f"--{option}")
-
-
-def describe_gain(change: FlagChange) -> str:
-    """One line: `max-running-requests 8: 173 227 tokens, 8 requests at once`."""
-    words = [f"{name} {value}" for name, value in change.set.items()] + [f"without {name}" for name in change.unset]
-    if change.upgrade is not None:
-        words.append(f"SGLang {change.upgrade} or later")
-    return f"{' and '.join(words)}: {change.effect}"
-
-
-def short_by(budget: MemoryBudget) -> str | None:
-    """GiB that are missing at the stage that fails, or None."""
-    points = [point for rank in budget.ranks for point in rank.timeline if point.free < 0]
-    return gib(-points[0].free) if points else None

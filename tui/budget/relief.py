@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from tui.budget.changes import Candidate, apply_change
+from tui.budget.parallel import read_parallel
 from tui.budget.plan import plan
+from tui.budget.refusal import RefusedLaunch
 from tui.budget.types import FlagChange, MemoryBudget, PlanRequest, Verdict
 from tui.budget.words import count, describe_capacity
 
@@ -27,7 +28,7 @@ def more_slots(request: PlanRequest) -> tuple[FlagChange, ...]:
     ratio = float(request.flags.get("mamba-full-memory-ratio") or _STATE_RATIO)
     candidates.append(Candidate(set={"mamba-full-memory-ratio": round(2 * ratio, 2)}))
     candidates += _higher_fractions(now)
-    return _offered(request, now, iter([*candidates, *_more_requests(now)]), "max_running_requests")
+    return _offered(request, now, iter([*candidates, *_more_requests(request, now)]), "max_running_requests")
 
 
 def more_kv(request: PlanRequest) -> tuple[FlagChange, ...]:
@@ -37,21 +38,29 @@ def more_kv(request: PlanRequest) -> tuple[FlagChange, ...]:
     if request.flags.get("kv-cache-dtype") in (None, "auto", "bfloat16"):
         candidates.append(Candidate(set={"kv-cache-dtype": "fp8_e4m3"}, costs="precision of the KV cache"))
     if request.model.state is not None and now.max_running_requests:
-        fewer = now.max_running_requests // 2
-        candidates.append(Candidate(set={_REQUESTS: max(1, fewer)}))
+        candidates.append(_allow(request, max(1, now.max_running_requests // 2)))
     return _offered(request, now, iter(candidates), "tokens")
 
 
 def more_requests(request: PlanRequest) -> tuple[FlagChange, ...]:
     """Changes after which more requests may run at once."""
     now = plan(request)
-    return _offered(request, now, iter(_more_requests(now)), "max_running_requests")
+    return _offered(request, now, iter(_more_requests(request, now)), "max_running_requests")
 
 
-def _more_requests(now: MemoryBudget) -> list[Candidate]:
+def _more_requests(request: PlanRequest, now: MemoryBudget) -> list[Candidate]:
     running = now.max_running_requests or 0
     more = [running * quarters // 4 for quarters in _QUARTERS]
-    return [Candidate(set={_REQUESTS: value}) for value in more if value > running]
+    return [_allow(request, value) for value in more if value > running]
+
+
+def _allow(request: PlanRequest, requests: int) -> Candidate:
+    """So many requests at once on each attention replica; the flag counts those of all."""
+    try:
+        replicas = read_parallel(request.flags).attention_dp
+    except RefusedLaunch:  # then no plan fits
+        replicas = 1
+    return Candidate(set={_REQUESTS: requests * replicas}, serves=requests)
 
 
 def _higher_fractions(now: MemoryBudget) -> list[Candidate]:
@@ -72,9 +81,9 @@ def _offered(
         if flags in found:
             continue
         then = plan(apply_change(request, candidate))
-        asked, served = candidate.set.get(_REQUESTS), then.max_running_requests
-        if served and asked is not None and int(asked) > served:  # more than can run is memory kept for nobody
-            candidate = replace(candidate, set={**candidate.set, _REQUESTS: served})
+        served = then.max_running_requests
+        if served and candidate.serves is not None and candidate.serves > served:  # for more, memory is kept for nobody
+            candidate = _allow(request, served)
             then = plan(apply_change(request, candidate))
         if then.verdict is Verdict.FITS and _amount(then, gains) > _amount(now, gains):
             found[flags] = _priced(candidate, now, then)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.diagnosis import Change, Diagnosis
 from tui.diagnosis.figures import RankFigures
-from tui.diagnosis.server_args import Value
+from tui.diagnosis.server_args import Value, attention_replicas, typed_chunk
 from tui.sglang.versions import NEWEST_KNOWN, Release
 
 _FEW_REQUESTS = 8
@@ -69,9 +69,11 @@ _OTHER_BACKEND = Change({"attention-backend": "triton"}, effect="runs on all GPU
 
 
 def _requests(case: Case) -> float | None:
-    """How many run at once: as asked for, or as settled."""
+    """How many run at once on all replicas: as asked for, or as each has settled."""
     asked, summary = case.number("max_running_requests"), case.detective.figures.summary
-    return asked if asked is not None or summary is None else summary.max_running_requests
+    if asked is not None or summary is None or summary.max_running_requests is None:
+        return asked
+    return summary.max_running_requests * attention_replicas(case.detective.arguments)
 
 
 def _fewer_requests(case: Case) -> Maybe:
@@ -134,8 +136,10 @@ def _higher_fraction(case: Case) -> Maybe:
     now, needed = case.number("mem_fraction_static"), _fraction_needed(case)
     if now is None or needed is None or needed > _HIGHEST or not _fraction_helps(case):
         return None
-    value = round(max(needed + _STEP, now + _MARGIN), 2)
-    return Change({"mem-fraction-static": min(value, _HIGHEST)}, effect="gives the pools more of what is free")
+    value = min(round(max(needed + _STEP, now + _MARGIN), 2), _HIGHEST)
+    if value <= now:
+        return None
+    return Change({"mem-fraction-static": value}, effect="gives the pools more of what is free")
 
 
 def _more_ranks(case: Case) -> Maybe:
@@ -152,7 +156,7 @@ def _smaller_graphs(case: Case) -> Maybe:
 
 
 def _smaller_chunks(case: Case) -> Maybe:
-    now = case.number("chunked_prefill_size")
+    now = typed_chunk(case.detective.arguments)
     if now is None or now < 0:
         return Change({"chunked-prefill-size": 4096}, effect="computes long prompts in pieces")
     smaller = next((size for size in _CHUNKS if size < now), None)

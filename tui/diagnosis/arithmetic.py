@@ -15,7 +15,7 @@ from tui.budget.types import Card, FlagChange, Measured, MemoryBudget, PlanReque
 from tui.diagnosis.classes import Direction
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.diagnosis import Change, Diagnosis, FlagValue
-from tui.diagnosis.server_args import Value, flag_values
+from tui.diagnosis.server_args import Value, flag_values, typed_chunk
 from tui.diagnosis.words import make_sentence
 from tui.model.shapes import Model
 from tui.sglang.parse import Flags
@@ -71,6 +71,8 @@ def _flags(detective: Detective) -> dict[str, Value]:
     arguments = dict(detective.arguments)
     if any(finding.id == "requests-default" for finding in detective.findings):
         arguments.pop("max_running_requests", None)
+    if (chunk := typed_chunk(arguments)) is not None:
+        arguments["chunked_prefill_size"] = chunk
     if arguments.get("speculative_draft_model_path") == arguments.get("model_path"):
         arguments.pop("speculative_draft_model_path", None)
     values = flag_values({name: value for name, value in arguments.items() if value != "auto"})

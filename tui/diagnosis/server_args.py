@@ -48,6 +48,23 @@ def flag_values(arguments: Mapping[str, Value]) -> dict[str, Value]:
     }
 
 
+def attention_replicas(arguments: Mapping[str, Value]) -> int:
+    """Among how many replicas DP attention divides what is asked for; 1 without it."""
+    sizes = [arguments.get("attn_dp_size"), arguments.get("enable_dp_attention") and arguments.get("dp_size")]
+    return max([1, *(size for size in sizes if isinstance(size, int))])
+
+
+def typed_chunk(arguments: Mapping[str, Value]) -> int | None:
+    """`--chunked-prefill-size` as one would type it: what is logged is each replica's share.
+
+    0.5.6.post2 server_args.py:1571, 0.5.11 server_args.py:2936, 0.5.23 arg_groups/parallel_hook.py:331.
+    """
+    chunk = arguments.get("chunked_prefill_size")
+    if not isinstance(chunk, int):
+        return None
+    return chunk * attention_replicas(arguments) if chunk > 0 else chunk
+
+
 class _Nothing:
     """Not a plain value."""
 

@@ -45,7 +45,7 @@ def next_attempt(files: LaunchFiles, order: Order) -> tuple[LaunchFiles, Order] 
     try:
         return _create(files, record, order)
     except OSError as error:
-        _amend(files, f"not restarted: {error.strerror}: {error.filename}")
+        _amend(files, f"not restarted: {error.strerror}: {error.filename or files.directory.parent}")
         return None
 
 

@@ -10,6 +10,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from tui.keeper.tail import read_tail
+
 _TAIL_BYTES = 4 << 20
 # Each closed by the bracket of SGLang's time stamp, so that an echo of these words isn't taken for them.
 _DRAINING = re.compile(rb"\] (?:SIGTERM received\.|Gracefully exiting\.\.\. Remaining number of requests )")
@@ -47,13 +49,8 @@ class Evidence:
 
 
 def read_evidence(log: Path) -> Evidence:
-    """The evidence in the last MiBs of a log; none where there is no log."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
-            text = file.read()
-    except FileNotFoundError:
-        return Evidence()
+    """The evidence in the last MiBs of a log; none where there is no log, or it can't be read."""
+    text = read_tail(log, _TAIL_BYTES)
     crashed = _CRASHED.search(text)
     error = min((match.start() for match in (p.search(text) for p in _ERRORS) if match), default=None)
     asked = _DRAINING.search(text)
@@ -71,7 +68,7 @@ class DrainWatch:
 
     def __init__(self, log: Path) -> None:
         self._log = log
-        self._offset = log.stat().st_size if log.exists() else 0
+        self._offset = _size(log)
         self._remaining: int | None = None
 
     def remaining(self) -> int | None:
@@ -83,13 +80,20 @@ class DrainWatch:
                     self._offset = max(0, size - _TAIL_BYTES)
                 file.seek(self._offset)
                 lines, _, _ = file.read(_TAIL_BYTES).rpartition(b"\n")
-        except FileNotFoundError:
+        except OSError:  # there is none, or its disk is away
             return self._remaining
         self._offset += len(lines)
         found = _REMAINING.findall(lines)
         if found:
             self._remaining = int(found[-1])
         return self._remaining
+
+
+def _size(log: Path) -> int:
+    try:
+        return log.stat().st_size
+    except OSError:
+        return 0
 
 
 def _read_crash(match: re.Match[bytes]) -> CrashedChild:

@@ -19,12 +19,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tui.keeper.identity import read_stat
+from tui.keeper.identity import ProcessIdentity, identify, read_stat
 
 _MIB = 1 << 20
 _SMI_TIMEOUT_S = 10
 _HOLDER = re.compile(r"(\d+)-(\d+)")  # PID-START_TICKS
 _GHOST_PREFIX = "ghost-"
+_hung: list[ProcessIdentity] = []  # readers that were abandoned, and that no signal has ended yet
 
 
 @dataclass(frozen=True)
@@ -43,29 +44,46 @@ class GpuMemoryReading:
 def read_within(limit_s: float, simulated: Path | None) -> GpuMemoryReading | None:
     """A reading by a child process that is abandoned at the limit; None when it cannot be read in time.
 
-    A simulated machine is read here and now.
+    As long as an abandoned one hangs in the driver there is no other: a keeper that asked once a minute would have
+    hundreds of them by morning. A simulated machine is read here and now.
     """
     if simulated is not None:
         return read_gpu_memory(simulated)
-    package_parent = Path(__file__).resolve().parents[2]
-    child = subprocess.Popen(
+    _hung[:] = [reader for reader in _hung if reader.is_alive()]
+    try:
+        child = None if _hung else _start_reader()
+    except OSError:  # no memory, no process; or our own Python is gone, as after an update
+        return None
+    if child is None:
+        return None
+    try:
+        output, _ = child.communicate(timeout=limit_s)
+    except subprocess.TimeoutExpired:
+        _abandon(child)
+        return None
+    return _decode(output)
+
+
+def _start_reader() -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
         [sys.executable, "-m", "tui.keeper.gpu_memory"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         cwd="/",
-        env={**os.environ, "PYTHONPATH": str(package_parent)},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])},
     )
-    try:
-        output, _ = child.communicate(timeout=limit_s)
-    except subprocess.TimeoutExpired:
-        # Waiting for it could take as long as the driver hangs. It is killed when that lets go of it.
-        child.kill()
-        child.returncode = -signal.SIGKILL
-        if child.stdout is not None:
-            child.stdout.close()
-        return None
-    return _decode(output)
+
+
+def _abandon(child: subprocess.Popen[bytes]) -> None:
+    """Waiting for it could take as long as the driver hangs. It ends when that lets go of it."""
+    reader = identify(child.pid)
+    if reader is not None:
+        _hung.append(reader)
+    child.kill()
+    child.returncode = -signal.SIGKILL
+    if child.stdout is not None:
+        child.stdout.close()
 
 
 def _decode(output: bytes) -> GpuMemoryReading | None:

@@ -155,18 +155,21 @@ class Keeper:
             run.record_members()
 
     def _sample(self, run: Run, every_s: float) -> None:
-        now = time.monotonic()
-        if now - self._sampled_at >= every_s:
+        if time.monotonic() - self._sampled_at >= every_s:
             run.sample_memory(_MEMORY_LIMIT_S)
             run.note_shared_memory()
-            self._sampled_at = now
+            run.forget_old_kills()
+            self._sampled_at = time.monotonic()  # a driver that takes its time isn't asked again at once
 
     def _asked(self) -> StopRequest | None:
         """What is asked. After the end it still means that the server isn't to be launched again."""
         files = self._records.files
-        if files.exit.exists() and requests.are_waiting(files.requests):
-            again.call_off(files)
-        return requests.take(files.requests)
+        try:
+            if files.exit.exists() and requests.are_waiting(files.requests):
+                again.call_off(files)
+            return requests.take(files.requests)
+        except OSError:  # its disk is away: who asks sees that nobody takes it
+            return None
 
     def _sleep(self, run: Run, seconds: float) -> None:
         """Until something happens: a child exits, or a server that isn't our child."""

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tui.keeper import procfs
 from tui.keeper.identity import ProcessIdentity
+from tui.keeper.tail import read_tail
 
 _TAIL_BYTES = 4 << 20
 _NAMED = re.compile(rb"(/[\w./+@:-]{1,400}/lock)\b")
@@ -27,12 +28,7 @@ def held(members: Iterable[ProcessIdentity]) -> set[str]:
 
 def named(log: Path) -> set[str]:
     """Lock files of builds that the end of a log names."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
-            found = set(_NAMED.findall(file.read()))
-    except FileNotFoundError:
-        return set()
+    found = set(_NAMED.findall(read_tail(log, _TAIL_BYTES)))
     return {path for path in (os.fsdecode(name) for name in found) if _is_build_lock(path)}
 
 

@@ -47,14 +47,17 @@ class Members:
         self._enclosure = enclosure
         self._adopts = adopts
         self._known: dict[int, ProcessIdentity] = {}
-        self._ever: set[int] = set()
+        self._ever: dict[int, ProcessIdentity] = {}
         for member in (server, *remembered) if server is not None else remembered:
             self._add(member)
 
     @property
     def ever(self) -> frozenset[int]:
-        """Pids of all that have been members, the dead ones too: what they held may still be held."""
-        return frozenset(self._ever)
+        """Pids of all that have been members, the dead ones too: what they held may still be held.
+
+        Not those that are somebody else's by now.
+        """
+        return frozenset(pid for pid, member in self._ever.items() if _is_or_was(member))
 
     def refresh(self) -> None:
         """Look below the known members, into the cgroup, and among adopted orphans: cheap, for every tick."""
@@ -80,7 +83,7 @@ class Members:
 
     def _add(self, member: ProcessIdentity) -> None:
         self._known[member.pid] = member
-        self._ever.add(member.pid)
+        self._ever[member.pid] = member
 
     def _find(self, pids: Iterable[int], belongs: Callable[[ProcessIdentity], bool]) -> list[ProcessIdentity]:
         """Those that belong, of processes of this user that aren't known yet."""
@@ -117,6 +120,12 @@ class Members:
             return False
         leader = read_stat(server.pid)
         return leader is not None and leader.start_ticks == server.start_ticks
+
+
+def _is_or_was(member: ProcessIdentity) -> bool:
+    """Its number isn't in use, or it still has it."""
+    stat = read_stat(member.pid)
+    return stat is None or stat.start_ticks == member.start_ticks
 
 
 def _descend(roots: Iterable[ProcessIdentity]) -> list[ProcessIdentity]:

@@ -27,7 +27,7 @@ class LineWatch:
                 with self._log.open("rb") as file:
                     file.seek(self._offset)
                     data = file.read(_READ_BYTES)
-            except FileNotFoundError:  # somebody removed it; the server writes on all the same
+            except OSError:  # somebody removed it, or its disk is away; the server goes on all the same
                 return False
             self._offset += len(data)
             window = self._tail + data

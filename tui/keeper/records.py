@@ -7,6 +7,7 @@ import fcntl
 import json
 import os
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,15 @@ from tui.keeper.states import State, check_transition
 from tui.keeper.steps import step
 
 SCHEMA = 1
-# A full disk, one that the kernel has made read-only after an error, a server of files that is away: it may pass.
-_NOT_NOW = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE})
+# It may pass: a full disk, one that the kernel has made read-only after an error, a server of files that is away or
+# whose ticket (Kerberos) has run out, a machine at the end of its memory or open files.
+_NOT_NOW = frozenset(
+    {
+        *(errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.ESTALE, errno.ETIMEDOUT),
+        *(errno.EACCES, errno.EKEYEXPIRED, errno.EKEYREVOKED, errno.EKEYREJECTED),
+        *(errno.ENOMEM, errno.EMFILE, errno.ENFILE),
+    }
+)
 _RETRY_S = 1.0
 _LOCK_STEP_S = 0.05
 
@@ -141,7 +149,7 @@ class LaunchRecords:
 
     def amend_end(self, **fields: Any) -> dict[str, Any]:
         """Add to `exit.json` what was found out after the end; all of it."""
-        document = {**json.loads(self.files.exit.read_bytes()), **fields}
+        document = {**self._insist(lambda: json.loads(self.files.exit.read_bytes())), **fields}
         self._write_exit(document)
         return document
 
@@ -150,19 +158,26 @@ class LaunchRecords:
         return self._written is not None and _inode_and_size(self.files.state) != self._written
 
     def _write_exit(self, document: dict[str, Any]) -> None:
-        """Insist: there is nothing else to do any more, and an end that isn't on record is lost."""
+        self._insist(lambda: write_atomic(self.files.exit, _encode(document)))
+
+    @staticmethod
+    def _insist(action: Callable[[], Any]) -> Any:
+        """Until the disk lets it: there is nothing else to do any more, and an end that isn't on record is lost."""
         while True:
             try:
-                return write_atomic(self.files.exit, _encode(document))
+                return action()
             except OSError as error:
                 if error.errno not in _NOT_NOW:
                     raise
             time.sleep(_RETRY_S)
 
     def _append(self, line: bytes) -> None:
-        fd = os.open(self.files.events, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        """An event, on a line of its own also behind one of which a full disk took a part only."""
+        fd = os.open(self.files.events, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "ab") as file:
-            file.write(line)
+            end = file.seek(0, os.SEEK_END)
+            is_whole = end == 0 or os.pread(fd, 1, end - 1) == b"\n"
+            file.write(line if is_whole else b"\n" + line)
 
 
 def _inode_and_size(path: Path) -> tuple[int, int] | None:

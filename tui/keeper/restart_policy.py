@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tui.keeper.states import State
+from tui.keeper.tail import read_tail
 
 LONGEST_PAUSE_S = 300.0
 _TAIL_BYTES = 1 << 20
@@ -57,10 +58,5 @@ def decide(record: dict[str, Any], ended: dict[str, Any], log: Path) -> Restart:
 
 def recurring(log: Path) -> str | None:
     """Why the same command must fail again, by the end of its log; None when it may well not."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
-            text = file.read()
-    except FileNotFoundError:
-        return None
+    text = read_tail(log, _TAIL_BYTES)
     return next((why for pattern, why in _RECURRING if re.search(pattern, text, re.MULTILINE)), None)

@@ -12,12 +12,14 @@ from tui.keeper import cgroup, procfs
 from tui.keeper.gpu_memory import GpuMemoryReading, read_within
 from tui.keeper.identity import ProcessIdentity, identify, identity_from_json
 from tui.keeper.members import Members
-from tui.keeper.oom import killed_by_kernel, read_counter
+from tui.keeper.oom import OomCounter, killed_by_kernel, read_counter
 from tui.keeper.records import LaunchRecords
 from tui.keeper.rotation import LogLimits
 from tui.keeper.verdict import signal_name
 
 _STEP_S = 0.02
+# For so long, and twice as long at most: SGLang may take 65 s to end itself after a child's death.
+_KILLS_COUNT_S = 300.0
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,8 @@ class Run:
         self._is_parent = is_parent
         self._end_notice = _open_pidfd(server) if server is not None and not is_parent else None
         self._last_held: GpuMemoryReading | None = None
+        self._counted: OomCounter | None = None
+        self._counted_at = time.monotonic()
         self._enclosure = _recorded_cgroup(records, target)
         recorded = records.read().get("members", [])
         self.members = Members(
@@ -139,6 +143,15 @@ class Run:
         before = self.records.read().get("oom_counter")
         now = read_counter(before["path"]) if before else None
         return 0 if named is None and before and now and now.kills > before["kills"] else named
+
+    def forget_old_kills(self) -> None:
+        """Move what kills are counted from: others are in the same cgroup, whose end says nothing about this one's."""
+        recorded = self.records.read().get("oom_counter")
+        if recorded is None or time.monotonic() - self._counted_at < _KILLS_COUNT_S:
+            return
+        if self._counted is not None:
+            self.records.note(oom_counter=vars(self._counted))
+        self._counted_at, self._counted = time.monotonic(), read_counter(recorded["path"])
 
     def sample_memory(self, limit_s: float) -> None:
         """Remember what the members hold now, for when they have died without warning; record their peak."""
@@ -213,6 +226,6 @@ def _open_pidfd(process: ProcessIdentity) -> int | None:
 def _inode(path: Path) -> tuple[int, int] | None:
     try:
         stat = path.stat()
-    except FileNotFoundError:
+    except OSError:  # there is none, or its disk is away
         return None
     return (stat.st_dev, stat.st_ino)

@@ -158,7 +158,8 @@ class Stopper:
         self._tell("waiting for its memory")
         step("keeper-watches")
         while True:
-            after = self.run.read_memory(_AFTER_LIMIT_S)
+            # Without a reading from before there is nothing to compare with, and a hung driver takes its time.
+            after = self.run.read_memory(_AFTER_LIMIT_S) if release.before is not None else None
             port_held = had_port and bool(procfs.listening(self.run.target.port))
             is_back = not release.may_still_come(after) and not port_held
             if is_back or survivors or time.monotonic() - started > self._request.release_wait_s:

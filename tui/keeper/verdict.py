@@ -27,6 +27,13 @@ class Facts:
     evidence: Evidence
     oom_victim: int | None = None
 
+    @property
+    def kernel_victim(self) -> int | None:
+        """The same, unless it is no more than a counter, of strangers too, and the log has another account of it."""
+        crashed = self.evidence.crashed
+        was_killed = crashed is not None and crashed.returncode == -signal.SIGKILL
+        return None if self.oom_victim == 0 and self.evidence.failed and not was_killed else self.oom_victim
+
 
 def judge(facts: Facts) -> dict[str, Any]:
     """The state and the explanation of `exit.json`: `state`, `killed_by`, `crashed`, `explanation`."""
@@ -43,7 +50,7 @@ def judge(facts: Facts) -> dict[str, Any]:
 def _state(facts: Facts) -> State:
     """`failed` where there was an error, `exited` where there was none, `lost` where nobody could see it."""
     code, evidence = facts.returncode, facts.evidence
-    if not facts.was_ready or facts.oom_victim is not None or evidence.failed:
+    if not facts.was_ready or facts.kernel_victim is not None or evidence.failed:
         return State.FAILED
     if evidence.drained or code == 0:
         return State.EXITED
@@ -55,8 +62,8 @@ def _state(facts: Facts) -> State:
 def _explain(facts: Facts) -> tuple[str | None, str | None]:
     """By whom it was killed, and what happened; None for what isn't known or needs no words."""
     code, evidence = facts.returncode, facts.evidence
-    if facts.oom_victim is not None:
-        victim = f"pid {facts.oom_victim}" if facts.oom_victim else "a process of it"
+    if facts.kernel_victim is not None:
+        victim = f"pid {facts.kernel_victim}" if facts.kernel_victim else "a process of it"
         return "kernel", f"the kernel killed {victim} because the machine's memory, or its cgroup's, ran out"
     if evidence.crashed is not None:
         return "itself", f"its {_tell_crash(evidence.crashed)}, so it ended itself"

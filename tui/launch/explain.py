@@ -268,7 +268,7 @@ def _keep_figures(recorded: Recorded, explained: Explained, memory: Mapping[str,
     launch, release = recorded.launch, explained.case.release
     names = {gpu.name for gpu in launch.gpus}
     if release is not None and len(names) == 1 and recorded.is_local:
-        key = key_of(spec_of(launch), release, names.pop())
+        key = key_of(spec_of(launch), release, names.pop(), places.hub)
         store(places, key, recorded.address, memory)
 
 

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from tui.diagnosis.progress import Stage
 from tui.keeper.states import State
+from tui.keeper.tail import read_tail
 from tui.launch.cause import describe_cause
 from tui.launch.finding import read_finding
 from tui.launch.progress import ProgressReader
@@ -129,12 +130,7 @@ def changed_flags(before: LaunchRecord, after: LaunchRecord) -> tuple[str, ...]:
 
 def missing_bytes(log: Path) -> int | None:
     """By how much memory was short, from the figures of a log's end; None where it has none."""
-    try:
-        with log.open("rb") as file:
-            file.seek(max(0, file.seek(0, 2) - _TAIL_BYTES))
-            text = file.read()
-    except FileNotFoundError:
-        return None
+    text = read_tail(log, _TAIL_BYTES)
     match = _OUT_OF_MEMORY.search(text)
     if match is not None:
         wanted, free = _size(match[1], match[2]), _size(match[3], match[4])

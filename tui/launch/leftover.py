@@ -28,6 +28,7 @@ from tui.text import printable
 
 _DEFAULT_PORT = 30000
 _DEFAULT_HOST = "127.0.0.1"
+_WORDS_LIMIT = 80
 _NO_MARK = "no launch of ours has this mark"
 
 
@@ -135,7 +136,7 @@ def _find_root(pid: int) -> ProcessIdentity:
     root = identify(found) if found is not None else None
     if root is None:
         raise RefusedError(
-            f"process {pid} isn't SGLang's: {_words(pid)}",
+            f"process {pid} isn't SGLang's: {printable(procfs.shown_command(pid))[:_WORDS_LIMIT]}",
             "sgltui ends nothing but servers of SGLang and what they have started",
         )
     return root
@@ -179,7 +180,3 @@ def _check_unrecorded(places: Places, members: Sequence[ProcessIdentity]) -> Non
             newest = read_newest(places, name)
             if newest is not None and set(members) & set(newest.living_members()):
                 raise RefusedError(f"these processes belong to {newest.address}", f"`sgltui stop {name}` ends them")
-
-
-def _words(pid: int) -> str:
-    return printable(procfs.shown_command(pid)[:80])

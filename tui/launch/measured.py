@@ -1,13 +1,16 @@
 """What launches measured, kept for the next plan of the same model, flags and GPU: one small file for each.
 
-The weights of a model are the same each time it is loaded by the same release, with the same type, quantisation and
-number of ranks, on the same kind of GPU. What was free before them isn't: that depends on who else is there.
+The weights of a model are the same each time the same files are loaded by the same release, with the same type,
+quantisation and share of each rank, on the same kind of GPU. What was free before them isn't: that depends on who else
+is there.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,43 +22,30 @@ from tui.atomic import write_atomic
 from tui.budget.types import Card, Measured
 from tui.launch.planning import read_flags
 from tui.launch.spec import LaunchSpec
+from tui.model.errors import ModelError
+from tui.model.published import find_config
 from tui.paths import Places
 from tui.sglang.references import expand_home
 from tui.sglang.versions import Release
 
-_FOLDER = "measured"
+_FOLDER, _DRAFT = "measured", "draft_weights_gib"
 _NAME_LENGTH = 24
-# Beside type, quantisation and number of ranks: how flags begin that decide which weights a rank holds, in which form
-# and where: replicas of the attention, experts, what is offloaded, parts of the model that are left out.
-_SHAPING = (
-    *(
-        "revision",
-        "model-impl",
-        "load-format",
-        "model-loader-",
-        "json-model-override-args",
-        "language-",
-        "encoder-only",
-    ),
-    *("quantize-", "modelopt-", "torchao-", "rl-quant-", "enable-fp32-lm-head", "enable-multimodal", "mm-enable-dp-"),
-    *("dp-size", "attn-", "dcp-", "dwdp-", "enable-dp-", "enable-tp-lm-head", "enable-dense-", "enable-shared-"),
-    *(
-        "ep-",
-        "moe-",
-        "init-expert-",
-        "shared-experts-",
-        "disable-shared-",
-        "enforce-shared-",
-        "enable-paged-",
-        "paged-",
-    ),
-    *("cpu-offload-", "offload-", "ple-offload-", "kt-"),
-    *("speculative-draft-model-", "speculative-draft-load-", "speculative-token-map", "speculative-moe-"),
+_FILES = ("config.json", "model.safetensors.index.json")
+# Words in the names of flags that decide what a rank loads of a model, and in which form. One too many only costs a
+# figure; one that is missing makes a wrong one.
+_LOADING = re.compile(
+    r"(?:^|-)(?:dp|cp|dcp|ep|dwdp|moe|experts?|dense|kt|lm-head|encoder|language|multimodal|token-map|lora|loras|gemm|mxfp4|torchao"
+    r"|modelopt|quant|quantization|quantize|offload|load|loader|weights?|checkpoint|ckpt|impl|override|revision)(?:-|$)"
 )
 
 
 class Key(msgspec.Struct, frozen=True):
-    """What the figures hold for; `shaping`: other flags that decide which weights a rank holds, and their values."""
+    """What the figures hold for.
+
+    Attributes:
+        contents: of the files that describe the model: another one may stand in the same place tomorrow.
+        loading: the other flags that decide what is loaded.
+    """
 
     model: str
     dtype: str
@@ -65,7 +55,8 @@ class Key(msgspec.Struct, frozen=True):
     pp: int
     gpu: str
     release: str
-    shaping: tuple[tuple[str, str], ...] = ()
+    contents: str | None = None
+    loading: tuple[tuple[str, str], ...] = ()
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -91,9 +82,10 @@ class Recalled:
     launch: str
 
 
-def key_of(spec: LaunchSpec, release: Release, gpu: str) -> Key:
-    """The key of a launch that is planned or was made."""
+def key_of(spec: LaunchSpec, release: Release, gpu: str, hub: Path | None = None) -> Key:
+    """The key of a launch that is planned or was made; `hub` is where its model is looked for."""
     flags = read_flags(spec, release)
+    loading = {name: str(value) for name, value in flags.values.items() if _LOADING.search(name)}
     return Key(
         model=_place(spec.model),
         dtype=str(flags.get("dtype") or "auto"),
@@ -103,21 +95,39 @@ def key_of(spec: LaunchSpec, release: Release, gpu: str) -> Key:
         pp=int(flags.get("pp-size") or 1),
         gpu=gpu,
         release=release.text,
-        shaping=tuple(sorted((name, str(value)) for name, value in flags.values.items() if name.startswith(_SHAPING))),
+        contents=_contents(spec.model, hub),
+        loading=tuple(sorted(loading.items())),
     )
+
+
+def _contents(model: str, hub: Path | None) -> str | None:
+    """A digest; None where the model isn't here."""
+    try:
+        found, _ = find_config(model, cache_dir=hub)
+    except ModelError:
+        return None
+    digest = hashlib.sha256()
+    for file in [found] if found.is_file() else [found / name for name in _FILES]:
+        with suppress(OSError):  # a model of one file has no index
+            digest.update(file.read_bytes())
+    return digest.hexdigest()[:_NAME_LENGTH]
 
 
 def store(places: Places, key: Key, launch: str, memory: Mapping[str, Any]) -> bool:
     """Keep a launch's figures; False where it measured nothing worth keeping.
+
+    A launch that ended before its draft model was loaded leaves what an earlier one measured of that.
 
     Raises:
         OSError: it can't be written.
     """
     if _weights(memory) is None:
         return False
-    path = _path(places, key)
+    path, earlier = _path(places, key), _read(places, key)
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    entry = Entry(key, launch, datetime.now(UTC), dict(memory))
+    kept = {} if earlier is None else {_DRAFT: earlier.memory.get(_DRAFT)}
+    told = {name: value for name, value in memory.items() if name != _DRAFT or value is not None}
+    entry = Entry(key, launch, datetime.now(UTC), kept | told)
     write_atomic(path, msgspec.json.format(msgspec.json.encode(entry)) + b"\n")
     return True
 
@@ -126,15 +136,10 @@ def recall(places: Places, spec: LaunchSpec, release: Release, cards: Sequence[C
     """The weights that an earlier launch measured; None where there was none, or its file can't be read."""
     if not cards:
         return None
-    key = key_of(spec, release, cards[0].name)
-    try:
-        entry = msgspec.json.decode(_path(places, key).read_bytes(), type=Entry)
-    except (FileNotFoundError, msgspec.DecodeError):  # nothing measured yet, or by another version of ours
+    entry = _read(places, key_of(spec, release, cards[0].name, places.hub))
+    if entry is None or (weights := _weights(entry.memory)) is None:
         return None
-    if entry.key != key:
-        return None
-    weights, draft = _weights(entry.memory), entry.memory.get("draft_weights_gib")
-    return Recalled(Measured(weights_gib=weights, draft_weights_gib=draft), entry.launch)
+    return Recalled(Measured(weights_gib=weights, draft_weights_gib=_number(entry.memory.get(_DRAFT))), entry.launch)
 
 
 def fill(given: Measured, recalled: Recalled | None) -> tuple[Measured, str | None]:
@@ -147,11 +152,23 @@ def fill(given: Measured, recalled: Recalled | None) -> tuple[Measured, str | No
     return Measured(given.available_gib, known.weights_gib, draft), note
 
 
+def _read(places: Places, key: Key) -> Entry | None:
+    """None where nothing was measured yet, or its file can't be read, or is of another version of ours."""
+    try:
+        entry = msgspec.json.decode(_path(places, key).read_bytes(), type=Entry)
+    except (OSError, msgspec.DecodeError):
+        return None
+    return entry if entry.key == key else None
+
+
 def _weights(memory: Mapping[str, Any]) -> float | None:
     """The log's figure; the server's own, which is the same, where that part of the log couldn't be read."""
-    logged: float | None = memory.get("weights_gib")
-    told: float | None = (memory.get("server") or {}).get("weights_gib")
-    return told if logged is None else logged
+    logged, server = _number(memory.get("weights_gib")), memory.get("server")
+    return _number(server.get("weights_gib")) if logged is None and isinstance(server, dict) else logged
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 def _place(model: str) -> str:

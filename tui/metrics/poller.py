@@ -17,9 +17,8 @@ from tui.metrics.target import find_target
 PERIOD_S = 2.0
 """Each request is a line in the server's log."""
 _IDLE_PERIOD_S = 8.0  # of a server without requests: its log is to stand still, too
-_OWN_LINE_BYTES = (
-    160  # of `[2026-11-29 03:08:20] INFO:     127.0.0.1:57512 - "GET /v1/loads HTTP/1.1" 200 OK`, and room
-)
+# Of `[2026-11-29 03:08:20] INFO:     127.0.0.1:57512 - "GET /v1/loads HTTP/1.1" 200 OK`, and room.
+_OWN_LINE_BYTES = 160
 _LONGEST_PERIOD_S = 30.0  # of a server that doesn't answer: its refusals are lines, too
 HISTORY_LENGTH = int(3600 / PERIOD_S)
 

@@ -90,6 +90,8 @@ class Lifecycle:
     def _warm_up(self) -> None:
         try:
             if not self._setup.args["skip_server_warmup"]:
+                if not self._tree.wait_for_detokenizer():
+                    return  # nobody will answer; its death is noticed elsewhere
                 warm_up(self._context)
         except WarmupError as error:
             self._events.put(("warmup failed", error))

@@ -31,8 +31,10 @@ class Tree:
             self.requests, far_end = SPAWN.Pipe()
             self._schedulers.start(run_controller, setup, far_end)
             far_end.close()
-        self._detokenizer = SPAWN.Process(target=run_detokenizer, args=(setup,))
+        self._detokenizer_report, theirs = SPAWN.Pipe(duplex=False)
+        self._detokenizer = SPAWN.Process(target=run_detokenizer, args=(setup, theirs))
         self._detokenizer.start()
+        theirs.close()
 
     def wait_until_ready(self) -> Outcome:
         """What the first rank reports, once all of them are ready.
@@ -41,6 +43,14 @@ class Tree:
             ChildDiedError: a scheduler was killed before it could report.
         """
         return self._schedulers.wait_until_ready()[0]
+
+    def wait_for_detokenizer(self) -> bool:
+        """Until it is there, since no answer is before; False when it died on the way."""
+        try:
+            self._detokenizer_report.recv()
+        except EOFError:
+            return False
+        return True
 
     @property
     def has_live_scheduler(self) -> bool:

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import time
+from contextlib import suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -48,10 +49,12 @@ def run_scheduler(setup: Setup, rank: Rank, requests: Connection | None, report:
         _signal_parent()
 
 
-def run_detokenizer(setup: Setup) -> None:
-    """Wait for nothing: the detokenizer's work isn't simulated, its being there is."""
+def run_detokenizer(setup: Setup, report: Connection) -> None:
+    """Say that it is there, and wait for nothing: its work isn't simulated."""
     become(make_clock(setup.machine.pace), _DETOKENIZER_IMPORT_S, "sglang::detokenizer")
     log_tokenizer(setup, Log())
+    with suppress(OSError):  # a parent that died meanwhile: the real one stays as well
+        report.send(None)
     while True:
         signal.pause()
 
