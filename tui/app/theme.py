@@ -130,6 +130,8 @@ def _of_the_terminal(
             "panel": "ansi_default",
             "quiet": quiet,
             "ink": "ansi_black",
+            "ansi-background": "ansi_black" if dark else "ansi_white",  # Textual's own style sheet wants these
+            "ansi-foreground": "ansi_white" if dark else "ansi_black",
             "border": strong,
             "border-blurred": quiet,
             "block-cursor-foreground": "ansi_default",
