@@ -54,6 +54,11 @@ class Places(Struct, frozen=True):
         return None if self.simulated is None else self.simulated / "hub"
 
     @property
+    def layout_file(self) -> Path:
+        """How a person arranged the screen."""
+        return self.state / "screen.json"
+
+    @property
     def settings_file(self) -> Path:
         """The user's settings."""
         return self.config / "config.toml"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -28,6 +28,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
         log_limit_mib: what a server's log may grow to before its older lines are moved to compressed files.
         log_total_mib: what the log of one launch may take on the disk in all; the oldest files go first.
         log_days: after so many days a compressed file is deleted.
+        theme: the colours of the screen; None: those that were chosen on it last, or by the terminal's background.
+        notify: how the terminal calls somebody who looks elsewhere when a server is ready, has failed, or leaves memory
+            behind.
+        keys: other keys for commands of the screen; what can stand there is checked by the screen.
     """
 
     python: Annotated[str, Meta(min_length=1, description="the path of a Python that has SGLang")] | None = None
@@ -39,6 +43,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     log_limit_mib: Annotated[int, Meta(ge=1, le=1 << 20, description="a number of MiB, from 1 on")] = 256
     log_total_mib: Annotated[int, Meta(ge=1, le=1 << 30, description="a number of MiB, from 1 on")] = 8192
     log_days: Annotated[float, Meta(gt=0, le=100_000, description="a number of days")] = 30.0
+    theme: Annotated[str, Meta(min_length=1, description="the name of a theme")] | None = None
+    notify: Annotated[
+        tuple[Literal["bell", "desktop", "title"], ...], Meta(description='a list of "bell", "desktop" and "title"')
+    ] = ()
+    keys: Annotated[dict[str, Any], Meta(description="a table of commands and their keys")] = {}
 
 
 def load_settings(places: Places) -> Settings:

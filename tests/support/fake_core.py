@@ -175,6 +175,7 @@ class FakeCore:
         plan_gate: `plan` waits for it; it starts open.
         words: the flags that a relaunch starts from.
         relaunches: what was relaunched.
+        smokes: who was sent a small request.
         worked: what `last_worked` answers; None: nothing has.
         explanations: what `explain` answers, by name; without one, that nothing is wrong.
         explain_gate: `explain` waits for it; it starts open.
@@ -213,6 +214,7 @@ class FakeCore:
         self.relaunches: list[Adjusted] = []
         self.worked: Worked | None = None
         self.stops: list[tuple[str, bool]] = []
+        self.smokes: list[str] = []
         self.outcome: StopOutcome | None = None
         self.closed = False
         self.presets_changed: Callable[[], object] = lambda: None
@@ -301,7 +303,7 @@ class FakeCore:
 
     def smoke(self, address: str) -> Smoke:
         """A quick answer; a refusal if told to."""
-        del address
+        self.smokes.append(address)
         self._wait()
         return Smoke("2026-11-30T00:00:00+00:00", ok=True, time_to_first_token_s=0.21, tokens_per_s=41.0)
 

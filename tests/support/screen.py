@@ -11,6 +11,8 @@ from textual.pilot import Pilot
 
 from tests.support.fake_core import FakeCore
 from tui.app.app import SgltuiApp
+from tui.app.layout import LayoutFile
+from tui.app.preferences import Preferences
 
 _STEP_S = 0.02
 WIDE, STORY, NARROW = (160, 48), (120, 34), (80, 24)
@@ -57,9 +59,18 @@ async def running(
     ascii_only: bool = False,
     hook: Callable[[Message], None] | None = None,
     wait: bool = True,
+    preferences: Preferences | None = None,
+    layout_file: LayoutFile | None = None,
 ) -> AsyncIterator[tuple[SgltuiApp, Pilot[None]]]:
     """The app over this core, with its first snapshot on the screen unless told not to wait."""
-    app = SgltuiApp(core, where="gpu-box-7", read_only=read_only, ascii_only=ascii_only)
+    app = SgltuiApp(
+        core,
+        where="gpu-box-7",
+        read_only=read_only,
+        ascii_only=ascii_only,
+        preferences=preferences,
+        layout_file=layout_file,
+    )
     async with app.run_test(size=size, message_hook=hook) as pilot:
         if wait:
             await until(pilot, lambda: app.snapshot is not None or app.trouble is not None, "the first look")

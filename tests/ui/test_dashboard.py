@@ -374,6 +374,8 @@ async def test_a_reader_that_hangs_is_said(tmp_path: Path, monkeypatch: pytest.M
         ({"NO_COLOR": "1"}, "sgltui-dark-mono"),
         ({"TEXTUAL_THEME": "nord", "NO_COLOR": "1"}, "nord"),
         ({"TEXTUAL_THEME": "no-such-theme"}, "sgltui-dark"),
+        ({"TEXTUAL_THEME": "ansi-dark"}, "ansi-dark"),
+        ({"TEXTUAL_THEME": "ansi-light", "NO_COLOR": "1"}, "ansi-light"),
     ],
 )
 async def test_themes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], theme: str) -> None:

@@ -8,9 +8,10 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.fake_core import FakeCore, instance, story
-from tests.support.screen import NARROW, WIDE, running, screen_lines, screen_text, until, until_shown
+from tests.support.screen import NARROW, running, screen_lines, screen_text, until, until_shown
 from tui.app.app import SgltuiApp
-from tui.app.commands import COMMANDS
+from tui.app.commands.dashboard import DASHBOARD
+from tui.app.keys import DEFAULT_KEYS
 from tui.app.notices import Kind, Notice
 from tui.app.screens.dashboard import Dashboard
 from tui.app.widgets.instance_table import InstanceTable
@@ -119,14 +120,15 @@ async def test_read_only_hides_what_changes_the_machine(tmp_path: Path) -> None:
     assert not core.stops
 
 
-async def test_help_names_every_command(tmp_path: Path) -> None:
-    async with running(FakeCore(story(tmp_path)), size=WIDE) as (app, pilot):
-        await pilot.press("f1")
+async def test_help_names_what_can_be_done_with_the_selected_server(tmp_path: Path) -> None:
+    async with running(FakeCore(story(tmp_path)), size=(160, 60)) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        await pilot.press("j", "f1")  # on to the one that is ready
         await until_shown(pilot, app, "Help")
         text = screen_text(app)
-        for command in (one for one in COMMANDS if one.keys):
-            assert command.help() in text
-            assert command.key_words() in text
+        for command in (one for one in DASHBOARD if one.keys):
+            assert command.help in text
+            assert DEFAULT_KEYS.words(command) in text
         await pilot.press("q")
         assert isinstance(app.screen, Dashboard)
 
@@ -135,7 +137,7 @@ async def test_the_palette_finds_commands(tmp_path: Path) -> None:
     async with running(FakeCore(story(tmp_path))) as (app, pilot):
         await pilot.press(":")
         await until_shown(pilot, app, "Launch a server from a preset.")
-        await pilot.press(*"keys and")
+        await pilot.press(*"signs mean")
         await until(pilot, lambda: "Launch a server" not in screen_text(app), "only what matches")
         await pilot.press("enter")
         await until_shown(pilot, app, "Esc closes")
@@ -154,7 +156,7 @@ async def test_a_dialogue_has_the_keys_to_itself(tmp_path: Path, key: str) -> No
 
 
 async def test_successes_pass_and_failures_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tui.app.app._PASSING_S", 0.05)
+    monkeypatch.setattr("tui.app.changing._PASSING_S", 0.05)
     async with running(FakeCore(story(tmp_path))) as (app, pilot):
         for kind in (Kind.WORKING, Kind.DONE, Kind.PROBLEM):
             app.tell(Notice(kind.value, kind, f"news of {kind.value}"))

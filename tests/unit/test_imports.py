@@ -19,7 +19,17 @@ def loaded_by(module: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "module", ["tui.cli", "tui.cli.ps", "tui.cli.launch", "tui.cli.logs", "tui.cli.stop", "tui.cli.ui", "tui.observe"]
+    "module",
+    [
+        "tui.cli",
+        "tui.cli.ps",
+        "tui.cli.launch",
+        "tui.cli.logs",
+        "tui.cli.stop",
+        "tui.cli.ui",
+        "tui.cli.keys",
+        "tui.observe",
+    ],
 )
 def test_the_command_line_loads_neither_textual_nor_rich(module: str) -> None:
     assert not loaded_by(module) & {"textual", "rich"}

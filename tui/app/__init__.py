@@ -3,26 +3,46 @@
 from __future__ import annotations
 
 import socket
+from typing import TYPE_CHECKING
 
 from tui.app.core import Core, LaunchRequest, StopOutcome
+
+if TYPE_CHECKING:
+    from tui.app.layout import LayoutFile
+    from tui.app.preferences import Preferences
 
 __all__ = ["Core", "LaunchRequest", "StopOutcome", "run"]
 
 
-def run(core: Core, *, read_only: bool = False, ascii_only: bool = False, title: str = "") -> int:
+def run(
+    core: Core,
+    preferences: Preferences,
+    layout_file: LayoutFile,
+    *,
+    read_only: bool = False,
+    ascii_only: bool = False,
+) -> int:
     """Show the dashboard until the person leaves; servers go on running. Closes the core.
 
     Args:
         core: what it shows and asks.
+        preferences: keys, theme and the like, as a person set them.
+        layout_file: where it is kept how a person arranges the screen.
         read_only: nothing on the machine can be changed from here.
         ascii_only: draw with ASCII alone.
-        title: what the first line calls this machine; empty: its host name.
 
     Returns:
         The exit status: 0, or what Textual says when it broke.
     """
     from tui.app.app import SgltuiApp  # noqa: PLC0415 Textual takes 0.2 s to import; only this call needs it
 
-    app = SgltuiApp(core, where=title or socket.gethostname(), read_only=read_only, ascii_only=ascii_only)
+    app = SgltuiApp(
+        core,
+        where=socket.gethostname(),
+        read_only=read_only,
+        ascii_only=ascii_only,
+        preferences=preferences,
+        layout_file=layout_file,
+    )
     app.run()
     return app.return_code or 0

@@ -1,68 +1,67 @@
-"""Wiring: the core, the sampler, the dashboard, and what happens when a person asks for something."""
+"""Wiring: the core, the sampler, the screens, and what of all that a person sees."""
 
 from __future__ import annotations
 
-import os
 import threading
-from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import ClassVar
 
 from rich.text import Text
 from textual import events
-from textual.app import App
+from textual.binding import BindingType
 from textual.reactive import var
 from textual.screen import Screen
-from textual.worker import Worker
 
-from tui.app import actions, theme
+from tui.app import theme
+from tui.app.arranging import ArrangingApp
 from tui.app.bridge import Sampler, in_thread
 from tui.app.budgets import BudgetAnswer
-from tui.app.command import READ_ONLY
-from tui.app.core import Adjusted, Core, Editable
+from tui.app.command import bindings
+from tui.app.commands.general import PALETTE, QUIT
+from tui.app.core import Core, Editable
 from tui.app.dialogues import ask_all
 from tui.app.findings import ExplanationAnswer, ExplanationQuestion
 from tui.app.glyphs import ASCII, UNICODE
+from tui.app.here import usable
 from tui.app.inquiry import Inquiry
+from tui.app.layout import LayoutFile
 from tui.app.messages import (
     AdjustAsked,
-    BackAsked,
     BudgetAsked,
     Explained,
     ExplanationAsked,
     HistoryDialogue,
     HistoryWanted,
-    LaunchWanted,
     NoticesRead,
     PresetsChanged,
-    RelaunchDialogue,
-    RelaunchWanted,
     ReportWanted,
     SnapshotFailed,
     SnapshotTaken,
-    StopAsked,
-    TestWanted,
 )
-from tui.app.notices import Notice, Trouble, add_notice, is_passing, note, problem, trouble_of, unfinished
+from tui.app.notices import Trouble, note, trouble_of, unfinished
+from tui.app.palette import CommandPalette
 from tui.app.planner import Planner
+from tui.app.preferences import Preferences
 from tui.app.screens.adjust import AdjustScreen
-from tui.app.screens.confirm import back_question, leave_question, relaunch_question, stop_questions
+from tui.app.screens.confirm import leave_question
 from tui.app.screens.dashboard import Dashboard
+from tui.app.screens.help import HelpScreen
 from tui.app.screens.launch import LaunchScreen
 from tui.app.widgets.log_prompt import take_typed_ahead
 from tui.app.words import farewell
-from tui.observe import Instance, Snapshot
 
-_PASSING_S = 10.0  # how long a success is told
 _FAREWELL_S = 1.0  # as long is waited for a last look on leaving
 
 _STALLED = Trouble("the machine hasn't answered for seconds", "the GPU driver may hang: does nvidia-smi answer?")
 
 
-class SgltuiApp(App[None]):
+class SgltuiApp(ArrangingApp):
     """The terminal UI over a core. Owns the state; screens bind to it and ask by messages.
 
     Args:
         where: what the title line calls this machine.
+        preferences: keys, theme and the like, as a person set them.
+        layout_file: where it is kept how a person arranges the screen; None: nowhere.
     """
 
     TITLE = "sgltui"
@@ -73,34 +72,36 @@ class SgltuiApp(App[None]):
         "screens/dialog.tcss",
     ]
 
-    COMMANDS = set()  # noqa: RUF012 Textual declares the type; its own commands have keys here, or write files
+    # Not Textual's own: what of those is of use has keys here; the others write files.
+    COMMANDS = {CommandPalette}  # noqa: RUF012 Textual declares the type
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings([PALETTE])]
 
-    snapshot: var[Snapshot | None] = var(None)
     trouble: var[Trouble | None] = var(None)
     budget: var[BudgetAnswer | None] = var(None)
     explanation: var[ExplanationAnswer | None] = var(None, always_update=True)
-    notices: var[tuple[Notice, ...]] = var(())
-    stopping: var[frozenset[str]] = var(frozenset[str]())
-    wanted: var[str | None] = var(None, always_update=True)
 
-    def __init__(self, core: Core, *, where: str, read_only: bool = False, ascii_only: bool = False) -> None:
-        super().__init__()
+    def __init__(
+        self,
+        core: Core,
+        *,
+        where: str,
+        read_only: bool = False,
+        ascii_only: bool = False,
+        preferences: Preferences | None = None,
+        layout_file: LayoutFile | None = None,
+    ) -> None:
+        glyphs = ASCII if ascii_only else UNICODE
+        super().__init__(core, glyphs, preferences or Preferences(), layout_file, where=where, read_only=read_only)
         self.animation_level = "none"
-        self._core = core
         self._where = where
-        self._read_only = read_only
-        self._glyphs = ASCII if ascii_only else UNICODE
         self._sampler = Sampler(core.snapshot, self.post_message)
         self._planner = Planner(core, self._show_budget)
         self._ended = threading.Event()
         self._inquiry = Inquiry(core, self._show_explanation)
-        for one in theme.THEMES:
-            self.register_theme(one)
-        self.theme = theme.default_theme(os.environ, self.available_themes)
 
     def get_default_screen(self) -> Screen[None]:
         """The dashboard, bound to this app's state."""
-        return Dashboard(self._where, self._glyphs, read_only=self._read_only).data_bind(
+        return Dashboard(self._where, self._glyphs, self.arrangement, read_only=self.is_read_only).data_bind(
             SgltuiApp.snapshot,
             SgltuiApp.trouble,
             SgltuiApp.budget,
@@ -131,6 +132,7 @@ class SgltuiApp(App[None]):
         """The machine looks different."""
         self.trouble = None
         self.snapshot = message.snapshot
+        self.tell_news(message.snapshot)
 
     def on_snapshot_failed(self, message: SnapshotFailed) -> None:
         """The figures on the screen are old now."""
@@ -162,39 +164,17 @@ class SgltuiApp(App[None]):
         """Take them away; what is under way stays."""
         self.notices = unfinished(self.notices)
 
-    def on_launch_wanted(self, message: LaunchWanted) -> None:
-        """Launch it."""
-        work = partial(actions.launch, self, self._core, message.request, message.dialogue)
-        self._start("action", message.request.label, work)
-
     def on_presets_changed(self) -> None:
         """The form, if it is open, lists what is there now."""
         if isinstance(self.screen, LaunchScreen):
             self._start("presets", "presets", partial(self._read_presets, self.screen))
 
-    def on_stop_asked(self, message: StopAsked) -> None:
-        """Ask whether it is meant."""
-        self._ask(partial(self._stop_dialogue, message.instance, kill=message.kill))
-
     def on_adjust_asked(self, message: AdjustAsked) -> None:
         """Open the flag editor."""
         if not self._is_asking:
-            screen = AdjustScreen(message.about, self._glyphs, read_only=self._read_only, offers=message.offers)
+            screen = AdjustScreen(message.about, self._glyphs, read_only=self.is_read_only, offers=message.offers)
             self.push_screen(screen.data_bind(SgltuiApp.snapshot, SgltuiApp.budget))
             self._start("sheet", message.about.label, partial(self._read_sheet, screen, message.about))
-
-    def on_relaunch_wanted(self, message: RelaunchWanted) -> None:
-        """Ask whether it is meant, if something runs; else do it."""
-        self._ask(partial(self._relaunch_dialogue, message.about, message.dialogue))
-
-    def on_test_wanted(self, message: TestWanted) -> None:
-        """Send it one small request."""
-        name = message.instance.name
-        self._start("test", name, partial(actions.smoke, self, self._core, message.instance))
-
-    def on_back_asked(self, message: BackAsked) -> None:
-        """Look for what worked, and ask whether that is meant."""
-        self._ask(partial(self._back_dialogue, message.instance))
 
     def on_key(self, event: events.Key) -> None:
         """A key that was typed ahead of the launch form waits for it, instead of acting on what is there now."""
@@ -205,12 +185,15 @@ class SgltuiApp(App[None]):
 
     def action_launch(self) -> None:
         """Open the launch form here and now, not by a message: the next key is meant for it."""
-        if self._read_only:
-            self.tell(note(READ_ONLY))
-        elif not self._is_asking:
+        if self.may_change() and not self._is_asking:
             screen = LaunchScreen(self._glyphs).data_bind(SgltuiApp.snapshot, SgltuiApp.budget)
             self.push_screen(screen)
             self._start("presets", "presets", partial(self._read_presets, screen))
+
+    def action_show_help(self) -> None:
+        """What can be done where the keys are now."""
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(usable(self.screen), self._glyphs))
 
     async def action_quit(self) -> None:
         """Leave; asks first while something is under way."""
@@ -218,17 +201,11 @@ class SgltuiApp(App[None]):
 
     def action_help_quit(self) -> None:
         """Ctrl-C, which ends other programs: say how to leave this one."""
-        self.tell(note("q leaves; servers go on running"))
+        self.tell(note(f"{self.keys.first(QUIT) or 'ctrl-Q'} leaves; servers go on running"))
 
     def look_now(self) -> None:
         """Take a snapshot without waiting for the next second."""
         self._sampler.look_now()
-
-    def tell(self, news: Notice) -> None:
-        """Show news above the footer."""
-        self.notices = add_notice(self.notices, news)
-        if is_passing(news):
-            self.set_timer(_PASSING_S, partial(self._forget, news))
 
     def _show_budget(self, answer: BudgetAnswer) -> None:
         self.budget = answer
@@ -248,9 +225,6 @@ class SgltuiApp(App[None]):
         except Exception as error:  # noqa: BLE001 whatever fails is told where the attempts would be
             dialogue.refuse(trouble_of(error))
 
-    def _forget(self, news: Notice) -> None:
-        self.notices = tuple(notice for notice in self.notices if notice is not news)
-
     async def _read_presets(self, screen: LaunchScreen) -> None:
         try:
             presets, problems = await in_thread(self._core.presets)
@@ -258,11 +232,6 @@ class SgltuiApp(App[None]):
             screen.close()
             raise
         await screen.fill(presets, problems, self.snapshot.instances if self.snapshot is not None else ())
-
-    async def _stop_dialogue(self, instance: Instance, *, kill: bool) -> None:
-        questions = stop_questions(instance, self.snapshot, self._core.grace_s, kill=kill)
-        if await ask_all(self, questions, self._glyphs):
-            self._start("action", instance.name, partial(actions.stop, self, self._core, instance, kill=kill))
 
     async def _read_sheet(self, screen: AdjustScreen, about: Editable) -> None:
         try:
@@ -274,31 +243,6 @@ class SgltuiApp(App[None]):
             screen.close()
             raise
 
-    async def _relaunch_dialogue(self, about: Adjusted, dialogue: RelaunchDialogue | None) -> None:
-        running = self._in_the_way(about.name)
-        if running is not None:
-            question = relaunch_question(running, self.snapshot, self._core.grace_s)
-            if not await ask_all(self, [question], self._glyphs):
-                if dialogue is not None:
-                    dialogue.refuse(Trouble(f"{about.name} goes on as it was"))
-                return
-        self._start("action", about.name, partial(actions.relaunch, self, self._core, about, dialogue))
-
-    async def _back_dialogue(self, instance: Instance) -> None:
-        worked = await in_thread(partial(self._core.last_worked, instance.name))
-        running = self._in_the_way(instance.name)
-        lines = [f"{line.sign} {line.text}" for line in worked.difference if line.sign != " "]
-        questions = [back_question(instance.name, worked.about.launch, lines or ["nothing differs"])]
-        if running is not None:
-            questions.append(relaunch_question(running, self.snapshot, self._core.grace_s))
-        if await ask_all(self, questions, self._glyphs):
-            self._start("action", instance.name, partial(actions.relaunch, self, self._core, worked.about, None))
-
-    def _in_the_way(self, name: str) -> Instance | None:
-        """What has to go before the name can be launched again."""
-        instances = self.snapshot.instances if self.snapshot is not None else ()
-        return next((one for one in instances if one.name == name and one.local and one.members), None)
-
     async def _leave(self) -> None:
         busy = [notice.text for notice in unfinished(self.notices)]
         if busy and not await ask_all(self, [leave_question(busy)], self._glyphs):
@@ -306,27 +250,6 @@ class SgltuiApp(App[None]):
         newest = await in_thread(partial(self._sampler.look_fresh, _FAREWELL_S))
         words = farewell(newest, self._glyphs)
         self.exit(message=Text(words) if words else None)
-
-    @property
-    def _is_asking(self) -> bool:
-        """A dialogue is open, or about to be."""
-        asking = any(worker.group == "dialogue" and not worker.is_finished for worker in self.workers)
-        return asking or isinstance(self.screen, LaunchScreen)
-
-    def _ask(self, dialogue: Callable[[], Awaitable[None]]) -> None:
-        """Start a dialogue, unless another one is open: a key pressed twice asks once."""
-        if not self._is_asking:
-            self._start("dialogue", "sgltui", dialogue)
-
-    def _start(self, group: str, about: str, work: Callable[[], Awaitable[None]]) -> None:
-        async def told() -> None:
-            try:
-                await work()
-            except Exception as error:  # noqa: BLE001 whatever fails is told; nothing ends the app or vanishes
-                self.tell(problem(about, trouble_of(error)))
-
-        # The function, not its coroutine: an app that is ending starts no worker, and nobody would await that.
-        _: Worker[None] = self.run_worker(told, group=group, exit_on_error=False)
 
     def _watch_sampler(self) -> None:
         """Figures that stand still because the reader hangs must not look like news."""

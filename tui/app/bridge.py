@@ -72,7 +72,8 @@ class Sampler:
         """End; a reading under way is waited for a moment. False when the reader hangs."""
         self._ended.set()
         self._wanted.set()
-        self._thread.join(_JOIN_S)
+        if self._thread.is_alive():  # it isn't, where the app broke before it began to look
+            self._thread.join(_JOIN_S)
         return not self._thread.is_alive()
 
     def _run(self) -> None:

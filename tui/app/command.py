@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import ClassVar
 
 from textual.binding import Binding
 
+from tui.app.keys import DEFAULT_KEYS, Keys
 from tui.observe import Instance
 
 READ_ONLY = "read-only: nothing is changed"
-
-_KEY_NAMES = {"escape": "Esc", "ctrl+p": "Ctrl-P"}  # where a capital letter isn't enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,59 +20,62 @@ class Situation:
     Attributes:
         stopping: names of servers that this screen is stopping.
         broken: the name that is selected, where its record can't be read.
+        keys: in force, for words that name one.
     """
 
     read_only: bool
     selected: Instance | None
     stopping: frozenset[str] = frozenset()
     broken: str | None = None
+    keys: Keys = DEFAULT_KEYS
 
 
+def _nothing(_: Situation) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
-    """A command; the class is the command, it has no objects. Its docstring is its help.
+    """A command; key, footer, palette entry, help and availability come from here.
 
     Attributes:
-        keys: the first is the one that is shown; none: only in the palette.
+        id: what settings call it: `stop`, or with the place where alone it works, `log.search`.
+        keys: the first is the one that is shown; none: only in the palette. By name, or the character itself.
         label: one or two words, for footer and palette.
-        action: Textual action of the dashboard.
+        help: one sentence.
+        action: Textual action of the screen or panel that lists the command.
         footer: the lower, the longer it stays when the footer gets narrow; None: not there.
+        palette: it makes sense there.
         changes: something on the machine; in read-only mode it is hidden, and its keys say why.
+        is_fixed: the keys are a widget's own, and can't be others.
+        obstacle: why it can't be done now, or None.
     """
 
-    keys: ClassVar[tuple[str, ...]]
-    label: ClassVar[str]
-    action: ClassVar[str]
-    footer: ClassVar[int | None] = None
-    palette: ClassVar[bool] = True
-    changes: ClassVar[bool] = False
+    id: str
+    keys: tuple[str, ...]
+    label: str
+    help: str
+    action: str
+    footer: int | None = None
+    palette: bool = True
+    changes: bool = False
+    is_fixed: bool = False
+    obstacle: Callable[[Situation], str | None] = _nothing
 
-    @classmethod
-    def obstacle(cls, situation: Situation) -> str | None:
-        """Why it can't be done now, or None."""
-        del situation
-        return None
-
-    @classmethod
-    def why_not(cls, situation: Situation) -> str | None:
+    def why_not(self, situation: Situation) -> str | None:
         """Why it can't be done, by the mode or by the situation, or None."""
-        return READ_ONLY if cls.changes and situation.read_only else cls.obstacle(situation)
+        return READ_ONLY if self.changes and situation.read_only else self.obstacle(situation)
 
-    @classmethod
-    def is_shown(cls, situation: Situation) -> bool:
+    def is_shown(self, situation: Situation) -> bool:
         """It exists in this mode."""
-        return not (cls.changes and situation.read_only)
+        return not (self.changes and situation.read_only)
 
-    @classmethod
-    def help(cls) -> str:
-        """One sentence for the help screen and the palette."""
-        return (cls.__doc__ or "").strip()
 
-    @classmethod
-    def key_words(cls) -> str:
-        """Its keys as people write them: `x, F9`."""
-        return ", ".join(_KEY_NAMES.get(key, key.capitalize() if len(key) > 1 else key) for key in cls.keys)
-
-    @classmethod
-    def bindings(cls) -> list[Binding]:
-        """Textual bindings for all its keys."""
-        return [Binding(key, cls.action, cls.label, tooltip=cls.help(), show=False) for key in cls.keys]
+def bindings(commands: Iterable[Command]) -> list[Binding]:
+    """Textual bindings of all their keys; where the settings say otherwise, Textual finds them by their ids."""
+    return [
+        Binding(key, command.action, command.label, tooltip=command.help, id=command.id, show=False)
+        for command in commands
+        if not command.is_fixed
+        for key in command.keys
+    ]

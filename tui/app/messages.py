@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -125,6 +125,13 @@ class StopAsked(Message):
 @dataclass
 class NoticesRead(Message):
     """A person has read the notices and wants the room back."""
+
+
+@dataclass
+class Remember(Message):
+    """A person arranged the screen: fields of `Layout` and their values, kept for the next time."""
+
+    changes: Mapping[str, object]
 
 
 @dataclass

@@ -1,16 +1,17 @@
-"""Two calm themes, and what they become without colour.
+"""Two calm themes, what they become without colour, and two in the terminal's own colours.
 
-Their colours are exact in the 256-colour palette, so that nothing shifts in a plain terminal.
+The colours of the first two are exact in the 256-colour palette, so that nothing shifts in a plain terminal.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 HOLDER_COLOURS = 6
+_MONO = "-mono"
 
 # Blue, ochre, green, pink, teal, violet: neighbours differ in lightness or hue for colour-blind eyes too,
 # and the letter in the cell says it without colour.
@@ -43,7 +44,7 @@ DARK = Theme(
     accent="#d7af87",
     success="#87af87",
     warning="#d7af5f",
-    error="#d75f5f",
+    error="#ff5f5f",
     foreground="#d0d0d0",
     background="#121212",
     surface="#1c1c1c",
@@ -51,12 +52,13 @@ DARK = Theme(
     variables={
         **_bar_variables(_HOLDERS_DARK, _PARTS_DARK, foreign="#9e9e9e", reserved="#767676", free="#444444"),
         **_scrollbar_variables(thumb="#444444", active="#767676", track="#1c1c1c"),
-        "quiet": "#8a8a8a",
+        "quiet": "#949494",
+        "ink": "#121212",
         "border": "#87afd7",
         "border-blurred": "#444444",
         "block-cursor-foreground": "#eeeeee",
-        "block-cursor-background": "#303030",
-        "block-cursor-blurred-background": "#262626",
+        "block-cursor-background": "#262626",
+        "block-cursor-blurred-background": "#1c1c1c",
         "block-hover-background": "#1c1c1c",
         "footer-key-foreground": "#87afd7",
         "input-selection-background": "#5f87af",
@@ -73,22 +75,93 @@ LIGHT = Theme(
     warning="#875f00",
     error="#af0000",
     foreground="#303030",
-    background="#eeeeee",
-    surface="#e4e4e4",
-    panel="#dadada",
+    background="#ffffff",
+    surface="#eeeeee",
+    panel="#e4e4e4",
     variables={
-        **_bar_variables(_HOLDERS_LIGHT, _PARTS_LIGHT, foreign="#767676", reserved="#9e9e9e", free="#b2b2b2"),
-        **_scrollbar_variables(thumb="#b2b2b2", active="#8a8a8a", track="#e4e4e4"),
-        "quiet": "#626262",
+        **_bar_variables(_HOLDERS_LIGHT, _PARTS_LIGHT, foreign="#767676", reserved="#8a8a8a", free="#b2b2b2"),
+        **_scrollbar_variables(thumb="#b2b2b2", active="#8a8a8a", track="#eeeeee"),
+        "quiet": "#585858",
+        "ink": "#ffffff",
         "border": "#005f87",
         "border-blurred": "#b2b2b2",
         "block-cursor-foreground": "#121212",
-        "block-cursor-background": "#d0d0d0",
-        "block-cursor-blurred-background": "#dadada",
-        "block-hover-background": "#e4e4e4",
+        "block-cursor-background": "#e4e4e4",
+        "block-cursor-blurred-background": "#eeeeee",
+        "block-hover-background": "#eeeeee",
         "footer-key-foreground": "#005f87",
         "input-selection-background": "#afd7ff",
     },
+)
+
+
+def _of_the_terminal(
+    name: str, *, dark: bool, quiet: str, cursor: str, strong: str, warning: str, accent: str
+) -> Theme:
+    """The sixteen colours that a person gave the terminal, and its own foreground and background."""
+    holders = (
+        "ansi_bright_blue",
+        "ansi_yellow",
+        "ansi_green",
+        "ansi_bright_magenta",
+        "ansi_cyan",
+        "ansi_bright_yellow",
+    )
+    parts = ("ansi_bright_green", "ansi_bright_cyan", "ansi_magenta")
+    return Theme(
+        name=name,
+        ansi=True,
+        dark=dark,
+        primary=strong,
+        secondary="ansi_cyan",
+        accent=accent,
+        success="ansi_green",
+        warning=warning,
+        error="ansi_red",
+        foreground="ansi_default",
+        background="ansi_default",
+        surface="ansi_default",
+        panel="ansi_default",
+        boost="ansi_default",
+        variables={
+            **_bar_variables(holders, parts, foreign="ansi_white", reserved="ansi_bright_black", free=quiet),
+            **_scrollbar_variables(thumb=quiet, active=strong, track="ansi_default"),
+            "surface": "ansi_default",
+            "panel": "ansi_default",
+            "quiet": quiet,
+            "ink": "ansi_black",
+            "ansi-background": "ansi_black" if dark else "ansi_white",  # Textual's own style sheet wants these
+            "ansi-foreground": "ansi_white" if dark else "ansi_black",
+            "border": strong,
+            "border-blurred": quiet,
+            "block-cursor-foreground": "ansi_default",
+            "block-cursor-background": cursor,
+            "block-cursor-blurred-background": "ansi_default",
+            "block-hover-background": "ansi_default",
+            "footer-key-foreground": strong,
+            "input-selection-background": "ansi_cyan",
+        },
+    )
+
+
+# Quiet isn't bright black where it is dark: some palettes make that their background.
+ANSI_DARK = _of_the_terminal(
+    "ansi-dark",
+    dark=True,
+    quiet="ansi_white",
+    cursor="ansi_black",
+    strong="ansi_bright_blue",
+    warning="ansi_yellow",
+    accent="ansi_bright_yellow",
+)
+ANSI_LIGHT = _of_the_terminal(
+    "ansi-light",
+    dark=False,
+    quiet="ansi_bright_black",
+    cursor="ansi_white",
+    strong="ansi_blue",
+    warning="ansi_magenta",
+    accent="ansi_magenta",
 )
 
 
@@ -96,7 +169,7 @@ def _without_colour(theme: Theme, strong: str, plain: str) -> Theme:
     """For NO_COLOR: what warns is what stands out most, where its hue would have made it a darker grey."""
     return replace(
         theme,
-        name=f"{theme.name}-mono",
+        name=theme.name + _MONO,
         primary=strong,
         error=strong,
         warning=strong,
@@ -108,25 +181,35 @@ def _without_colour(theme: Theme, strong: str, plain: str) -> Theme:
 THEMES = (
     DARK,
     LIGHT,
+    ANSI_DARK,
+    ANSI_LIGHT,
     _without_colour(DARK, strong="#ffffff", plain="#d0d0d0"),
     _without_colour(LIGHT, strong="#000000", plain="#303030"),
 )
 
+THEME_NAMES = tuple(dict.fromkeys([*(theme.name for theme in THEMES if _MONO not in theme.name), *BUILTIN_THEMES]))
+"""What settings may name; those of Textual that are called like ours are ours."""
+
 
 def own_variables() -> dict[str, str]:
     """The colours that only this UI knows, for themes that don't set them."""
-    own = ("holder-", "part-", "foreign", "reserved", "free", "quiet")
+    own = ("holder-", "part-", "foreign", "reserved", "free", "quiet", "ink")
     return {name: colour for name, colour in DARK.variables.items() if name.startswith(own)}
 
 
-def default_theme(environ: Mapping[str, str], known: Container[str]) -> str:
-    """The theme to start with: `TEXTUAL_THEME` where it names one, else by the terminal's own background.
+def starting_theme(environ: Mapping[str, str], wished: Iterable[str | None] = ()) -> str:
+    """The theme to start with: `TEXTUAL_THEME`, the first wish that there is, else by the terminal's own background.
 
-    Many terminals tell it in `COLORFGBG` (`15;0`: white on black); palette entries 7 and 15 are light.
+    Many terminals tell it in `COLORFGBG` (`15;0`: white on black); palette entries 7 and 15 are light. Without colour
+    ours have a variant of their own.
     """
-    chosen = environ.get("TEXTUAL_THEME")
-    if chosen is not None and chosen in known:
-        return chosen
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
-    name = LIGHT.name if background in ("7", "15") else DARK.name
-    return f"{name}-mono" if "NO_COLOR" in environ else name
+    usual = LIGHT.name if background in ("7", "15") else DARK.name
+    name = next(one for one in (environ.get("TEXTUAL_THEME"), *wished, usual) if one in THEME_NAMES)
+    is_ours = name in (DARK.name, LIGHT.name)
+    return f"{name}{_MONO}" if "NO_COLOR" in environ and is_ours else name
+
+
+def without_mono(name: str) -> str:
+    """The theme that a person chose, where NO_COLOR took its colours."""
+    return name.removesuffix(_MONO)

@@ -310,6 +310,8 @@ def _add_ui(commands: _Commands) -> None:
     _add_ui_options(_add(commands, "ui", "tui.cli.ui:ui", "open the terminal UI (the default)"))
     demo = _add(commands, "demo", "tui.cli.ui:demo", "open the UI over simulated GPUs and servers; needs no GPU")
     _add_ui_options(demo)
+    keys = _add(commands, "keys", "tui.cli.keys:keys", "list the keys of the UI, as they can stand in config.toml")
+    keys.add_argument("--json", action="store_true", help="for scripts")
 
 
 # SUPPRESS below: given before or after the command's name, an option must not be undone by the other parser's default.

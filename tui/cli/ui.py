@@ -21,11 +21,17 @@ def ui(options: argparse.Namespace) -> ExitCode:
     context = open_context(options)
     # Here and nowhere else in the command line: Textual takes 0.2 s to import.
     from tui.app import run  # noqa: PLC0415 - see above
+    from tui.app.layout import LayoutFile  # noqa: PLC0415
+    from tui.app.preferences import read_preferences  # noqa: PLC0415
     from tui.cli.core import LocalCore  # noqa: PLC0415 - needs the types of tui.app
 
-    ascii_only = getattr(options, "ascii", False) or context.settings.ascii
+    places, settings = context.places, context.settings
+    preferences = read_preferences(settings, places.settings_file)
+    ascii_only = getattr(options, "ascii", False) or settings.ascii
     read_only = getattr(options, "read_only", False)
-    status = run(LocalCore(context, adopts=not read_only), read_only=read_only, ascii_only=ascii_only)
+    core = LocalCore(context, adopts=not read_only)
+    layout_file = LayoutFile(places.layout_file)
+    status = run(core, preferences, layout_file, read_only=read_only, ascii_only=ascii_only)
     return ExitCode(status)
 
 

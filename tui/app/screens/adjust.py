@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.reactive import var
@@ -15,12 +15,16 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted, ask_about_request
-from tui.app.command import READ_ONLY
+from tui.app.command import READ_ONLY, bindings
+from tui.app.commands.flags import FLAG_EDITOR, FLAG_LIST
 from tui.app.core import Adjusted, Editable, FlagSheet
 from tui.app.flag_edits import with_change, with_value
 from tui.app.flag_rows import FlagRow, edited_flags, flag_rows, trouble_with, value_words
 from tui.app.glyphs import Glyphs
+from tui.app.keys import keys_of
+from tui.app.keys_line import keys_line
 from tui.app.messages import BudgetAsked, LaunchWanted, RelaunchWanted
+from tui.app.moving import move
 from tui.app.notices import Trouble
 from tui.app.screens.launch import trouble_content
 from tui.app.widgets.budget_panel import BudgetPanel
@@ -36,7 +40,6 @@ from tui.launch.spec import parse_gpus
 from tui.observe import Snapshot
 from tui.sglang.edit import DiffLine, FlagEdit, diff_words
 
-_KEYS = "Enter change  1-3 propose  R launch  u undo  o GPUs  / search  d command  Esc back"
 _WIDE_FROM = 100
 
 
@@ -44,17 +47,8 @@ class AdjustScreen(Screen[None]):
     """Asks by `RelaunchWanted`, and is told by `say_launching`, `refuse` and `close` what came of it."""
 
     AUTO_FOCUS = ""
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "back", "back", show=False),
-        Binding("q", "back", "back", show=False),
-        Binding("slash", "search", "search", show=False),
-        Binding("u,delete,backspace", "undo", "undo", show=False),
-        Binding("d", "command", "command", show=False),
-        Binding("R,L", "go", "launch", show=False),
-        Binding("o", "gpus", "GPUs", show=False),
-        *(Binding(str(number), f"take({number})", "take a proposal", show=False) for number in (1, 2, 3)),
-        Binding("tab", "other_side", "other side", show=False),
-    ]
+    COMMAND_LIST = FLAG_EDITOR
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(FLAG_EDITOR)]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE_FROM, "-wide")]  # noqa: RUF012 Textual declares the type
 
     snapshot: var[Snapshot | None] = var(None, init=False)
@@ -100,7 +94,10 @@ class AdjustScreen(Screen[None]):
             box.display = False
         self.query_one(FlagList).focus()
         self._show_title()
-        self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {_KEYS}", "$quiet"))
+        self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {self._keys_line()}", "$quiet"))
+
+    def _keys_line(self) -> str:
+        return keys_line((*FLAG_LIST, *FLAG_EDITOR), keys_of(self), separator="  ", colon="", read_only=self._read_only)
 
     def fill(self, sheet: FlagSheet) -> None:
         """The flags are read; a second time when the installation has told its own. What was changed stays."""
@@ -125,6 +122,11 @@ class AdjustScreen(Screen[None]):
             self.dismiss()
 
     # --- keys
+
+    async def action_move(self, direction: str) -> None:
+        """In what has the keys."""
+        if self.focused is not None:
+            await move(self.focused, direction)
 
     def action_back(self) -> None:
         """Out of the field, out of the search, out of here."""

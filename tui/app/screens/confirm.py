@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
+from tui.app.command import bindings
+from tui.app.commands.dialogues import NO, QUESTION, YES
 from tui.app.glyphs import Glyphs
+from tui.app.keys import keys_of
 from tui.app.words import format_indices
 from tui.keeper.states import State
 from tui.observe import Instance, Snapshot
@@ -36,13 +39,10 @@ class Question:
 
 
 class ConfirmScreen(ModalScreen[bool]):
-    """Asks one question; `y` is the only key that says yes without moving."""
+    """Asks one question; only the key of `question.yes` says yes without moving."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "answer(True)", "yes", show=False),
-        Binding("n,escape,q", "answer(False)", "no", show=False),
-        Binding("left,right,h,l", "app.focus_next", "other answer", show=False),
-    ]
+    COMMAND_LIST = QUESTION
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(QUESTION)]
 
     def __init__(self, question: Question, glyphs: Glyphs) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
@@ -58,7 +58,9 @@ class ConfirmScreen(ModalScreen[bool]):
             with Horizontal(classes="answers"):
                 yield Button(Content(plain(self._question.no)), id="no", compact=True)
                 yield Button(Content(plain(self._question.yes)), id="yes", compact=True)
-            yield Static(Content.styled("y yes   n, Esc, Enter no", "$quiet"), markup=False)
+            keys = keys_of(self)
+            words = f"{keys.words(YES)} yes   {keys.words(NO)}, Enter no"
+            yield Static(Content.styled(words, "$quiet"), markup=False)
 
     def on_mount(self) -> None:
         """Enter says no."""
@@ -89,7 +91,7 @@ def stop_questions(
     first = Question(f"{verb} {name}?", facts, f"Yes, {verb.lower()} it", "No, keep it")
     if not kill:
         return (first,)
-    warning = (f"{name} gets no chance to finish anything.", "x stops it gently.")
+    warning = (f"{name} gets no chance to finish anything.", "A stop would let it.")
     return first, Question(f"Really kill {name}?", warning, "Yes, kill it now", "No, keep it")
 
 

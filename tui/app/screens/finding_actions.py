@@ -8,7 +8,7 @@ from functools import partial
 from textual.screen import Screen
 
 from tui.app.command import Situation
-from tui.app.commands import History
+from tui.app.commands.dashboard import ATTEMPTS
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
 from tui.app.messages import Explained, ExplanationAsked, HistoryWanted, ReportWanted
@@ -63,7 +63,7 @@ class FindingActions(Screen[None]):
         """The attempts at the selected server; the one that is chosen shows its log."""
         one = self.selected
         if one is None:
-            self.post_message(Explained(History.why_not(self.situation) or ""))
+            self.post_message(Explained(ATTEMPTS.why_not(self.situation) or ""))
             return
         screen = HistoryScreen(one.name, self._glyphs)
         self.app.push_screen(screen, partial(self._show_attempt, one.name))

@@ -1,60 +1,79 @@
-"""The keys, and what the signs on the screen mean."""
+"""The keys that work here and now, and what the signs on the screen mean."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from tui.app.command import Situation
-from tui.app.commands import COMMANDS
+from tui.app.command import bindings
+from tui.app.commands.dialogues import CLOSE_HELP, HELP_PAGE
 from tui.app.glyphs import Glyphs
+from tui.app.here import Usable
 from tui.app.holders import FOREIGN, RESERVED, UNTOLD
+from tui.app.keys import keys_of, written
+from tui.app.moving import move
 from tui.app.widgets.budget_parts import KINDS
-from tui.app.widgets.finding_panel import FINDING_KEYS
-from tui.app.widgets.log_panel import LOG_KEYS
+from tui.app.wrapping import wrapped
 from tui.keeper.states import State
+
+_GAP = "  "
+_WORDS_LEAST = 20
 
 
 class HelpScreen(ModalScreen[None]):
-    """Closes with the key that opened it, or any that means back."""
+    """Closes with the key that opened it, or any that means back.
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,?,f1,enter", "dismiss", "close", show=False),
-        Binding("j", "scroll('down')", "down", show=False),
-        Binding("k", "scroll('up')", "up", show=False),
-    ]
+    Attributes:
+        text: what it says.
+    """
 
-    def __init__(self, situation: Situation, glyphs: Glyphs) -> None:
+    COMMAND_LIST = HELP_PAGE
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(HELP_PAGE)]
+
+    def __init__(self, places: Sequence[Sequence[Usable]], glyphs: Glyphs) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
-        self._text = help_content(situation, glyphs)
+        self._places = places
         self._glyphs = glyphs
+        self.text = ""
 
     def compose(self) -> ComposeResult:
         """One page that scrolls."""
-        with VerticalScroll(classes="dialog tall") as page:
+        with HelpText(classes="dialog tall") as page:
             page.border_title = Content(" Help ")
-            page.border_subtitle = Content(" Esc closes ")
-            yield Static(self._text, markup=False)
+            page.border_subtitle = Content(f" {keys_of(self).first(CLOSE_HELP)} closes ")
+            yield Static(markup=False)
 
-    def action_scroll(self, direction: str) -> None:
-        """A line down or up."""
-        page = self.query_one(VerticalScroll)
-        if direction == "down":
-            page.scroll_down(animate=False)
-        else:
-            page.scroll_up(animate=False)
+    def on_resize(self) -> None:
+        """Other lines where it is narrow."""
+        width = self.query_one(HelpText).scrollable_content_region.width
+        content = help_content(self._places, width, self._glyphs)
+        self.text = content.plain
+        self.query_one(Static).update(content)
+
+    async def action_move(self, direction: str) -> None:
+        """Up and down the page."""
+        await move(self.query_one(HelpText), direction)
 
 
-def help_content(situation: Situation, glyphs: Glyphs) -> Content:
-    """Keys from the commands themselves, then signs."""
-    commands = [command for command in COMMANDS if command.keys and command.is_shown(situation)]
-    keys = [(command.key_words(), command.help()) for command in commands]
+class HelpText(VerticalScroll, inherit_bindings=False):
+    """Its keys are the screen's."""
+
+
+def help_content(places: Sequence[Sequence[Usable]], width: int, glyphs: Glyphs) -> Content:
+    """What can be done here and now, the nearest first; then signs.
+
+    Args:
+        places: what works in the panel that has the keys, and on the screen around it.
+        width: of the lines, in cells.
+        glyphs: the signs of the screen.
+    """
     states = [(f"{glyphs.states[state]} {state}", words) for state, words in _STATE_HELP.items()]
     signs = [
         ("A B C", "a server; the same letter stands before its name"),
@@ -63,20 +82,24 @@ def help_content(situation: Situation, glyphs: Glyphs) -> Content:
         (RESERVED, "reserved by driver and firmware"),
         (glyphs.free, "free"),
     ]
-    in_log = [(binding.key.replace(",", ", "), binding.tooltip) for binding in LOG_KEYS]
-    in_finding = [(binding.key.replace("enter", "Enter"), binding.tooltip) for binding in FINDING_KEYS]
     blocks = (
-        ("Keys", keys),
-        ("In the log", in_log),
-        (
-            "In the finding",
-            in_finding,
-        ),
+        *_key_blocks(places),
         ("GPU bars", signs),
         ("Budget bars", _budget_signs(glyphs)),
         ("States", states),
     )
-    return Content("\n").join(line for title, entries in blocks for line in _block(title, entries))
+    return Content("\n").join(line for title, entries in blocks for line in _block(title, entries, width, glyphs))
+
+
+def _key_blocks(places: Sequence[Sequence[Usable]]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    told = set[str]()
+    for position, commands in enumerate(places):
+        entries = [
+            (", ".join(map(written, one.keys)), one.command.help) for one in commands if one.command.id not in told
+        ]
+        told |= {one.command.id for one in commands}
+        if entries:
+            yield "Keys here" if position == 0 else "Keys of this screen", entries
 
 
 def _budget_signs(glyphs: Glyphs) -> list[tuple[str, str]]:
@@ -96,7 +119,11 @@ _STATE_HELP = {
 }
 
 
-def _block(title: str, entries: list[tuple[str, str]]) -> list[Content]:
-    width = max(len(left) for left, _ in entries)
-    lines = [Content.assemble((f"{left:<{width}}", "bold $primary"), f"  {right}") for left, right in entries]
-    return [Content.styled(title, "bold"), *lines, Content("")]
+def _block(title: str, entries: list[tuple[str, str]], width: int, glyphs: Glyphs) -> list[Content]:
+    column = max(len(left) for left, _ in entries)
+    lines = [Content.styled(title, "bold")]
+    for left, right in entries:
+        first, *rest = wrapped(right, max(_WORDS_LEAST, width - column - len(_GAP)), glyphs)
+        lines.append(Content.assemble((f"{left:<{column}}", "bold $primary"), _GAP, first))
+        lines += [Content(" " * column + _GAP + line) for line in rest]
+    return [*lines, Content("")]

@@ -15,7 +15,12 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui.app.command import bindings
+from tui.app.commands.dialogues import PAST_ATTEMPTS
 from tui.app.glyphs import Glyphs
+from tui.app.keys import keys_of
+from tui.app.keys_line import keys_line
+from tui.app.moving import move
 from tui.app.notices import Trouble
 from tui.app.widgets.finding_lines import attempt_number
 from tui.app.widgets.text_line import TextLine
@@ -29,16 +34,17 @@ _INDENT = " " * 5
 _OUTCOME_CELLS, _AGO_CELLS = 22, 14
 
 
+class AttemptList(OptionList, inherit_bindings=False):
+    """Its keys are the screen's, but for the one that chooses."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
+
+
 class HistoryScreen(ModalScreen[str | None]):
     """Is there at once and filled when the logs were looked into; its answer is the launch whose log is wanted."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,H,p", "dismiss(None)", "close", show=False),
-        Binding("j", "move('down')", "down", show=False),
-        Binding("k", "move('up')", "up", show=False),
-        Binding("g", "move('first')", "newest", show=False),
-        Binding("G", "move('last')", "oldest", show=False),
-    ]
+    COMMAND_LIST = PAST_ATTEMPTS
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(PAST_ATTEMPTS)]
 
     def __init__(self, name: str, glyphs: Glyphs) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
@@ -50,9 +56,9 @@ class HistoryScreen(ModalScreen[str | None]):
         """A list in a box."""
         with Vertical(classes="dialog history") as box:
             box.border_title = Content(f" Attempts at {self._glyphs.plain(self.about)}, newest first ")
-            box.border_subtitle = Content(" Enter: its log   Esc: back ")
+            box.border_subtitle = Content(f" {keys_line(PAST_ATTEMPTS, keys_of(self))} ")
             yield TextLine(id="history-words")
-            yield OptionList(id="attempts", markup=False, compact=True)
+            yield AttemptList(id="attempts", markup=False, compact=True)
 
     def on_mount(self) -> None:
         """It takes a moment to look into all the logs."""
@@ -76,15 +82,9 @@ class HistoryScreen(ModalScreen[str | None]):
         """Another width, other words."""
         self._draw()
 
-    def action_move(self, where: str) -> None:
+    async def action_move(self, direction: str) -> None:
         """With the keys of the other lists."""
-        move = {
-            "down": OptionList.action_cursor_down,
-            "up": OptionList.action_cursor_up,
-            "first": OptionList.action_first,
-            "last": OptionList.action_last,
-        }[where]
-        move(self.query_one(OptionList))
+        await move(self.query_one(OptionList), direction)
 
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:

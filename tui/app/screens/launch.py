@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message_pump import MessagePump
@@ -18,17 +18,20 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_request
+from tui.app.command import bindings
+from tui.app.commands.dialogues import FORM, FORM_ALONE, LEAVE_FORM
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
+from tui.app.keys import keys_of
+from tui.app.keys_line import keys_line
 from tui.app.messages import AdjustAsked, BudgetAsked, LaunchWanted
+from tui.app.moving import move
 from tui.app.notices import Trouble, trouble_of
 from tui.app.proposals import FieldError
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm, PresetList
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
-
-_KEYS = "Enter: form, then launch   e: flags   Tab: next field   Esc: leave"
 
 
 class LaunchScreen(ModalScreen[None]):
@@ -38,10 +41,8 @@ class LaunchScreen(ModalScreen[None]):
     """
 
     AUTO_FOCUS = ""  # the form says where to begin
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape", "leave", "leave", show=False),
-        Binding("e", "adjust", "change flags", show=False),
-    ]
+    COMMAND_LIST = FORM
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(FORM)]
 
     snapshot: var[Snapshot | None] = var(None, init=False)
     budget: var[BudgetAnswer | None] = var(None, init=False)
@@ -60,7 +61,7 @@ class LaunchScreen(ModalScreen[None]):
         """A box that says that it is being filled."""
         with VerticalScroll(classes="dialog form", can_focus=False) as box:
             box.border_title = Content(" Launch a server ")
-            box.border_subtitle = Content(" Esc: leave ")
+            box.border_subtitle = Content(f" {keys_line([LEAVE_FORM], keys_of(self))} ")
             yield Static(Content.styled(f"reading presets{self._glyphs.ellipsis}", "$quiet"), markup=False)
 
     async def fill(
@@ -77,7 +78,7 @@ class LaunchScreen(ModalScreen[None]):
         box.query(Static).set(display=False)
         await box.mount(LaunchForm(presets, problems, instances, self._glyphs))
         if presets:
-            box.border_subtitle = Content(f" {_KEYS} ")
+            box.border_subtitle = Content(f" {keys_line(FORM_ALONE, keys_of(self))} ")
             box.add_class("-planned")
             await box.mount(BudgetPanel(self._glyphs, id="budget", classes="panel"))
             self._plan()
@@ -108,6 +109,11 @@ class LaunchScreen(ModalScreen[None]):
     def on_screen_resume(self) -> None:
         """What stood above is gone."""
         self._leave_when_over()
+
+    async def action_move(self, direction: str) -> None:
+        """Up and down the presets."""
+        if isinstance(self.focused, OptionList | BudgetPanel):
+            await move(self.focused, direction)
 
     def action_leave(self) -> None:
         """Launch nothing more."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tui.app.commands import FocusBudget, FocusFinding, FocusLog
+from tui.app.commands.dashboard import GO_TO_BUDGET, GO_TO_FINDING, GO_TO_LOG
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
+from tui.app.keys import Keys
 
 LEAST_LINES = 16
 LINES_FOR_BOTH = 30
@@ -17,9 +18,10 @@ FACTS = ("finding", "budget")
 """These share one place in any window."""
 
 TAKING_TURNS = (*FACTS, "log")
+_WAYS = {"finding": GO_TO_FINDING, "budget": GO_TO_BUDGET, "log": GO_TO_LOG}
 
 
-def hint_words(panel: str, facts: str, findings: Findings, glyphs: Glyphs, *, is_low: bool) -> str:
+def hint_words(panel: str, facts: str, findings: Findings, glyphs: Glyphs, keys: Keys, *, is_low: bool) -> str:
     """The keys of what has its place in turn with a panel.
 
     Args:
@@ -27,17 +29,15 @@ def hint_words(panel: str, facts: str, findings: Findings, glyphs: Glyphs, *, is
         facts: the one of the two that is seen, or was when the log came before it.
         findings: of the selected server.
         glyphs: the signs of the screen.
+        keys: in force.
         is_low: there is one place for all three.
     """
-    keys = {
-        "finding": f"{FocusFinding.keys[0]}: {findings.words}",
-        "budget": f"{FocusBudget.keys[0]}: budget",
-        "log": f"{FocusLog.keys[0]}: log",
-    }
+    words = {"finding": findings.words, "budget": "budget", "log": "log"}
     others = [one for one in FACTS if one != panel and (one == "budget" or findings.has_news)]
     if panel == "log":
-        keys["finding"] = f"{FocusFinding.keys[0]}: {FocusFinding.label}"  # there is less room
+        words["finding"] = GO_TO_FINDING.label  # there is less room
         others = [facts] if is_low else []
     elif is_low:
         others.append("log")
-    return f" {glyphs.rule} ".join(keys[one] for one in others)
+    ways = {one: keys.first(command) for one, command in _WAYS.items()}
+    return f" {glyphs.rule} ".join(f"{ways[one]}: {words[one]}" for one in others if ways[one])

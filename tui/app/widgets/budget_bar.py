@@ -44,14 +44,14 @@ def bar_content(fill: Fill, cells: int, glyphs: Glyphs) -> Content:
     behind = max(0, fill.rank.total - sum(inside) - short)
     *held, short, free = share_cells([*inside, short, behind], room)
     pieces = [
-        (part.kind.sign * count, f"$background on {part.kind.style}")
+        (part.kind.sign * count, f"$ink on {part.kind.style}")
         for part, count in zip(fill.parts, held, strict=True)
         if count
     ]
     return Content.assemble(
         glyphs.edge,
         *pieces,
-        (glyphs.overflow * short, "bold $background on $error"),
+        (glyphs.overflow * short, "bold $ink on $error"),
         (glyphs.free * free, "$free"),
         " " * (room - sum(held) - short - free),  # only when nothing is known of the card
         glyphs.edge,

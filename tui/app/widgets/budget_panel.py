@@ -23,7 +23,7 @@ _FRAME_CELLS = 4  # corners and blanks that a border's title leaves
 _NAME_LEAST = 10
 
 
-class BudgetPanel(VerticalScroll, can_focus=True):
+class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
     """Shows the answer to its question; while there is none, that it is being worked out."""
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name

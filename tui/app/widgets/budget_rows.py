@@ -91,14 +91,14 @@ def part_row(part: Part) -> Row:
         gib, known = f"~{format_gib(part.size)} ", f"est.{spread}"
     else:
         gib, known = format_gib(part.size, 2), part.basis.value
-    return Row(part.kind.sign, f"$background on {part.kind.style}", part.name, gib, known, part.reason)
+    return Row(part.kind.sign, f"$ink on {part.kind.style}", part.name, gib, known, part.reason)
 
 
 def _rest_rows(fill: Fill, glyphs: Glyphs) -> list[Row]:
     rows = []
     if fill.short:
         over = format_gib(fill.short, 2)
-        rows.append(Row(glyphs.overflow, "bold $background on $error", "doesn't fit", over, "", "", "bold $error"))
+        rows.append(Row(glyphs.overflow, "bold $ink on $error", "doesn't fit", over, "", "", "bold $error"))
     if fill.kept is not None:
         rows.append(Row(glyphs.free, "$free", "kept free", format_gib(fill.kept.size, 2), "exact", fill.kept.formula))
     elif not fill.short and fill.rank.timeline:

@@ -101,7 +101,7 @@ def _badged(verdict: Verdict, sentence: str, width: int, glyphs: Glyphs) -> list
     badge, style = BADGES[verdict]
     first, *others = wrapped(sentence, width - len(badge) - 1, glyphs)
     indent = " " * (len(badge) + 1)
-    head = Content.assemble((badge, f"bold $background on {style}"), f" {first}")
+    head = Content.assemble((badge, f"bold $ink on {style}"), f" {first}")
     return [head, *(Content(indent + other) for other in others)]
 
 

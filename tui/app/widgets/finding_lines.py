@@ -86,7 +86,7 @@ def _headline(answer: Answer, width: int, glyphs: Glyphs) -> Block:
     badge = f" {word}{where} "
     first, *others = wrapped(_what(answer), width - len(badge) - 1, glyphs)
     indent = " " * (len(badge) + 1)
-    head = Content.assemble((badge, f"bold $background on {style}"), (f" {first}", "bold"))
+    head = Content.assemble((badge, f"bold $ink on {style}"), (f" {first}", "bold"))
     return [head, *(Content.styled(indent + other, "bold") for other in others)]
 
 

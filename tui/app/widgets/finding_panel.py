@@ -8,12 +8,15 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
+from tui.app.command import bindings
+from tui.app.commands.finding import FINDING
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
+from tui.app.keys import keys_of
 from tui.app.widgets.finding_lines import attempt_number, finding_lines
 from tui.app.widgets.text_line import TextLine
 from tui.diagnosis.brief import exit_words
@@ -24,20 +27,13 @@ from tui.units import format_duration
 
 _FRAME_CELLS = 4  # corners and blanks that a border's title leaves
 _NAME_LEAST = 10
-_KEYS = (("Enter", "to the line"), ("c", "copy report"), ("p", "earlier attempts"))
-
-FINDING_KEYS: list[Binding] = [
-    Binding("enter", "screen.show_root", "to the line", show=False, tooltip="Go to the line in the log"),
-    Binding("c", "screen.copy_report", "copy report", show=False, tooltip="Copy a report for a bug tracker"),
-    Binding("p", "screen.history", "earlier attempts", show=False, tooltip="Show the attempts at this server"),
-]
-"""What can be done while the finding has the keys."""
 
 
-class FindingText(VerticalScroll, can_focus=True):
+class FindingText(VerticalScroll, can_focus=True, inherit_bindings=False):
     """Scrolls, and has the keys."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [*FINDING_KEYS]
+    COMMAND_LIST = FINDING
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(FINDING)]
 
 
 class FindingPanel(Vertical):
@@ -81,7 +77,8 @@ class FindingPanel(Vertical):
 
     def on_mount(self) -> None:
         """Say what can be done."""
-        keys = [Content.assemble((key, "bold"), f" {words}") for key, words in _KEYS]
+        ways = [(keys_of(self).first(command), command.label) for command in FINDING]
+        keys = [Content.assemble((key, "bold"), f" {words}") for key, words in ways if key]
         self.query_one("#finding-keys", TextLine).show(Content("   ").join(keys))
 
     def on_resize(self) -> None:

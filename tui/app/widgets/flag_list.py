@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from rich.cells import cell_len
 from textual import events
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 from textual.geometry import Size
 from textual.message import Message
@@ -17,14 +17,17 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.visual import Visual
 
+from tui.app.command import bindings
+from tui.app.commands.flags import FLAG_LIST
 from tui.app.flag_rows import FlagRow
 from tui.app.glyphs import Glyphs
 
 _NAME_LEAST = 12
 _VALUE_LEAST = 8
+_STEPS = {"down": 1, "up": -1, "page-down": 10, "page-up": -10, "top": -9999, "bottom": 9999}
 
 
-class FlagList(ScrollView, can_focus=True):
+class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
     """Draws only the rows that changed: a list of options would be laid out anew at each key that is typed.
 
     Headings can't be picked. The cursor stays on its flag when rows come and go.
@@ -37,15 +40,8 @@ class FlagList(ScrollView, can_focus=True):
     FlagList { scrollbar-size-horizontal: 0; }
     """
     ALLOW_SELECT = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j,down", "move(1)", "down", show=False),
-        Binding("k,up", "move(-1)", "up", show=False),
-        Binding("pagedown", "move(10)", "page down", show=False),
-        Binding("pageup", "move(-10)", "page up", show=False),
-        Binding("g,home", "move(-9999)", "top", show=False),
-        Binding("G,end", "move(9999)", "bottom", show=False),
-        Binding("enter,space", "pick", "change", show=False),
-    ]
+    COMMAND_LIST = FLAG_LIST
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(FLAG_LIST)]
 
     cursor: reactive[int] = reactive(0, init=False, repaint=False)
 
@@ -91,8 +87,9 @@ class FlagList(ScrollView, can_focus=True):
         flags = [place for place, row in enumerate(self._rows) if row.flag is not None]
         self._set_cursor(next((place for place in flags if self._rows[place].name == name), next(iter(flags), 0)))
 
-    def action_move(self, step: int) -> None:
-        """So many flags on."""
+    def action_move(self, direction: str) -> None:
+        """To another flag."""
+        step = _STEPS[direction]
         flags = [place for place, row in enumerate(self._rows) if row.flag is not None]
         if flags:
             at = flags.index(self.cursor) if self.cursor in flags else 0

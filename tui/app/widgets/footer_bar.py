@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.style import Style
 
 from tui.app.command import Command, Situation
-from tui.app.commands import COMMANDS
+from tui.app.here import Offer
 from tui.app.widgets.text_line import TextLine
 
 _GAP = "  "
@@ -26,48 +26,49 @@ class FooterBar(TextLine):
     """
     ALLOW_SELECT = False
 
-    def __init__(self, situation: Situation) -> None:
+    def __init__(self) -> None:
         super().__init__()
         self.remove_class("-empty")  # its size is needed before it has something to say
         self.auto_links = False  # keys keep their own colours
-        self._situation: Situation | None = situation
+        self._situation: Situation | None = None
+        self._commands: tuple[Command, ...] = ()
 
-    def show_situation(self, situation: Situation | None) -> None:
+    def show_keys(self, situation: Situation | None, here: Sequence[Offer]) -> None:
         """Show what can be done now; what can't is dim. None: these keys do nothing while a dialogue is open."""
         self._situation = situation
-        self.show(Content(" ") if situation is None else footer_content(situation, self.size.width))
+        self._commands = tuple(command for offer in here for command in offer.commands)
+        self._draw()
 
     def on_resize(self) -> None:
         """More or fewer keys fit."""
-        self.show_situation(self._situation)
+        self._draw()
+
+    def _draw(self) -> None:
+        situation, width = self._situation, self.size.width
+        self.show(Content(" ") if situation is None else footer_content(self._commands, situation, width))
 
 
-def footer_content(situation: Situation, width: int) -> Content:
-    """As many keys as fit, in the order of the commands."""
-    commands = [one for one in COMMANDS if one.footer is not None and one.is_shown(situation)]
-    shown = _fitting(commands, width)
+def footer_content(commands: Sequence[Command], situation: Situation, width: int) -> Content:
+    """As many keys as fit, in the order of the commands: those of the focused panel first."""
+    possible = [one for one in commands if one.footer is not None and one.is_shown(situation)]
+    shown = _fitting([one for one in possible if situation.keys.first(one)], situation, width)
     return Content.assemble(" ", Content(_GAP).join(_entry(one, situation) for one in shown))
 
 
-def _fitting(commands: Sequence[type[Command]], width: int) -> list[type[Command]]:
+def _fitting(commands: Sequence[Command], situation: Situation, width: int) -> list[Command]:
     room = width - 1
-    chosen: set[type[Command]] = set()
+    chosen: list[Command] = []
     for command in sorted(commands, key=lambda one: one.footer or 0):
-        needed = len(_words(command)) + (len(_GAP) if chosen else 0)
+        needed = len(f"{situation.keys.first(command)} {command.label}") + (len(_GAP) if chosen else 0)
         if needed > room:
             break
         room -= needed
-        chosen.add(command)
+        chosen.append(command)
     return [command for command in commands if command in chosen]
 
 
-def _words(command: type[Command]) -> str:
-    return f"{command.keys[0]} {command.label}"
-
-
-def _entry(command: type[Command], situation: Situation) -> Content:
+def _entry(command: Command, situation: Situation) -> Content:
     dim = command.obstacle(situation) is not None
     key, label = ("$quiet", "$quiet dim") if dim else ("$footer-key-foreground bold", "")
-    entry = Content.assemble((command.keys[0], key), (f" {command.label}", label))
-    action = command.action if "." in command.action else f"screen.{command.action}"
-    return entry.stylize(Style.from_meta({"@click": action}))
+    entry = Content.assemble((situation.keys.first(command), key), (f" {command.label}", label))
+    return entry.stylize(Style.from_meta({"@click": f"screen.do({command.id!r})"}))

@@ -42,7 +42,7 @@ class _Row:
     holders: tuple[Holder, ...]
 
 
-class GpuPanel(VerticalScroll, can_focus=True):
+class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
     """Draws the newest reading; a line is repainted only when it reads differently."""
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
@@ -157,9 +157,7 @@ def bar_content(holders: Sequence[Holder], free_bytes: int, cells: int, glyphs: 
     sizes = [*(holder.size_bytes or 0 for holder in holders), max(0, free_bytes)]
     *held, free = share_cells(sizes, room)
     pieces = [
-        (holder.sign * count, f"$background on {holder.style}")
-        for holder, count in zip(holders, held, strict=True)
-        if count
+        (holder.sign * count, f"$ink on {holder.style}") for holder, count in zip(holders, held, strict=True) if count
     ]
     blank = room - sum(held) - free  # only when there is no memory at all
     return Content.assemble(edge, *pieces, (glyphs.free * free, "$free"), " " * blank, edge)
@@ -192,4 +190,4 @@ def _packed(entries: Sequence[Content], width: int) -> list[list[Content]]:
 def _entry(holder: Holder, width: int, glyphs: Glyphs) -> Content:
     size = format_gib(holder.size_bytes)
     label = glyphs.fit(glyphs.plain(holder.label), width - len(size) - 4)
-    return Content.assemble((holder.sign, f"$background on {holder.style}"), f" {label} ", (size, "bold"))
+    return Content.assemble((holder.sign, f"$ink on {holder.style}"), f" {label} ", (size, "bold"))

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from rich.style import Style
 from rich.text import Text
-from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.coordinate import Coordinate
 from textual.message import Message
@@ -21,23 +19,14 @@ from tui.app.widgets.instance_rows import COLUMNS, Cell, Entry, Row, fitted, lay
 from tui.observe import Snapshot
 
 
-class InstanceTable(DataTable[Text]):
-    """One row a server, keyed by its name."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("home", "scroll_top", "Top", show=False),
-        Binding("end", "scroll_bottom", "Bottom", show=False),
-    ]
+class InstanceTable(DataTable[Text], inherit_bindings=False):
+    """One row a server, keyed by its name. Its keys are those of the screen."""
 
     @dataclass
     class Picked(Message):
         """Another server is selected now, or none."""
 
         name: str | None
-
-    @dataclass
-    class Opened(Message):
-        """Enter was pressed on the selected server; a click only selects."""
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(cursor_type="row", cursor_foreground_priority="renderable", zebra_stripes=False)
@@ -78,10 +67,6 @@ class InstanceTable(DataTable[Text]):
     def redraw(self) -> None:
         """Draw the rows that came while it was hidden: they had no room."""
         self._draw()
-
-    def action_select_cursor(self) -> None:
-        """Enter."""
-        self.post_message(self.Opened())
 
     def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
         """The pointer follows the cursor."""

@@ -26,13 +26,10 @@ from tui.presets import Preset, PresetProblem
 _NO_PRESETS = "No presets yet. `sgltui preset import` makes one from a command line that you paste."
 
 
-class PresetList(OptionList):
-    """A list in which j and k are arrows, too."""
+class PresetList(OptionList, inherit_bindings=False):
+    """Its keys are the screen's, but for the one that goes on."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("j", "cursor_down", "down", show=False),
-        Binding("k", "cursor_up", "up", show=False),
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
 
 
 class LaunchForm(Vertical):

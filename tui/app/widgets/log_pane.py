@@ -13,7 +13,11 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.app.widgets.log_keys import LOG_CSS, LOG_MOVES
+from tui.app.command import bindings
+from tui.app.commands.dashboard import FOLLOW
+from tui.app.commands.moves import MOVES, MOVES_SIDEWAYS
+from tui.app.moving import move
+from tui.app.widgets.log_css import LOG_CSS
 from tui.app.widgets.log_line import COMPONENTS, GUTTER_CELLS, LogLine, draw_line, draw_notice, pointed
 from tui.app.widgets.log_marks import LineMarks
 from tui.app.widgets.log_rows import Place, Rows, Wrapping
@@ -24,7 +28,7 @@ from tui.logs.pattern import Pattern
 _CACHED_LINES = 1000
 
 
-class LogPane(ScrollView, can_focus=True):
+class LogPane(ScrollView, can_focus=True, inherit_bindings=False):
     """Shows rows; which ones, and which of them are in view, is decided by `LogView`.
 
     Attributes:
@@ -39,7 +43,7 @@ class LogPane(ScrollView, can_focus=True):
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"log-view--{name}" for name in COMPONENTS}
     DEFAULT_CSS = LOG_CSS
-    BINDINGS: ClassVar[list[BindingType]] = LOG_MOVES
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings((*MOVES, *MOVES_SIDEWAYS, FOLLOW))]
 
     wrapped: reactive[bool] = reactive(False, init=False)
     selected: reactive[int | None] = reactive(None, init=False)
@@ -90,6 +94,10 @@ class LogPane(ScrollView, can_focus=True):
         before, self._styles = self._styles, {}
         if any(self._style_of(component) != style for component, style in before.items()):
             self._drawn.clear()
+
+    async def action_move(self, direction: str) -> None:
+        """Up, down, and sideways."""
+        await move(self, direction)
 
     def action_scroll_left(self) -> None:
         """Half a screen towards the beginning of the lines."""

@@ -8,12 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.content import Content
 
+from tui.app.command import bindings
+from tui.app.commands.dashboard import FOLLOW
+from tui.app.commands.log import EARLIER, LOG, PRESENT
+from tui.app.commands.moves import BOTTOM, MOVES, MOVES_SIDEWAYS
 from tui.app.glyphs import Glyphs
+from tui.app.keys import keys_of
 from tui.app.messages import Explained
-from tui.app.widgets.log_tools import TOOL_KEYS, LogTools
+from tui.app.widgets.log_tools import LogTools
 from tui.app.words import state_words
 from tui.keeper.states import ALIVE
 from tui.launch.explanations import Mark
@@ -27,20 +32,13 @@ _SILENT_AFTER_S = 10.0
 _NARROW_BELOW_CELLS = 100  # the table of servers has no room for ports then
 
 
-_LAUNCH_KEYS: list[Binding] = [
-    Binding("p", "earlier", "earlier launch", id="log.earlier", show=False, tooltip="Show the launch before"),
-    Binding("P", "present", "newest launch", id="log.present", show=False, tooltip="Back to the newest launch"),
-]
-LOG_KEYS = (*TOOL_KEYS, *_LAUNCH_KEYS)
-"""What can be done while the log has the keys."""
-
-
 class LogPanel(LogTools):
     """Reads its file only when it is told to. An earlier launch's log takes its place until `P`, or another server."""
 
     DEFAULT_CSS = "LogPanel.-earlier { border-title-style: bold reverse; }"
 
-    BINDINGS: ClassVar[list[BindingType]] = [*_LAUNCH_KEYS]
+    COMMAND_LIST = (*LOG, *MOVES, *MOVES_SIDEWAYS)
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings((EARLIER, PRESENT))]
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
         super().__init__(glyphs, id=id, classes=classes)
@@ -150,7 +148,10 @@ class LogPanel(LogTools):
     def _show_log(self) -> None:
         one = self._one
         self._mark()
+        before = self.log_view.window
         self.log_view.show(None if one is None else self._earlier or one.log_path, self._absent)
+        if self.log_view.window is not before:
+            self.hide_again()
         self.set_class(self._earlier is not None, "-earlier")
         self._show_title()
 
@@ -169,7 +170,9 @@ class LogPanel(LogTools):
         if self._earlier is not None:
             whose = f"{glyphs.plain(one.name)}/{glyphs.plain(self._earlier.parent.name)}"
             start = f" EARLIER LAUNCH {glyphs.pointer} "
-            return f"{start}{glyphs.fit(whose, max(_WHOSE_LEAST, self.size.width - len(start) - 30))}{rule}P: newest "
+            key = keys_of(self).first(PRESENT)
+            back = f"{rule}{key}: newest" if key else ""
+            return f"{start}{glyphs.fit(whose, max(_WHOSE_LEAST, self.size.width - len(start) - 30))}{back} "
         about = rule.join(words for words in (self._state_words(one), self._mode_words(one), self._hint) if words)
         start = f" Log {glyphs.pointer} "
         room = self.size.width - len(f"{start}{rule}{about} ") - _FRAME_CELLS
@@ -189,7 +192,9 @@ class LogPanel(LogTools):
         if view.following:
             return "" if is_over else "following"
         count = f", {view.line_count} lines" if view.is_counted else ""
-        return f"{'G goes to its end' if is_over else 'F follows'}{count}"
+        key = keys_of(self).first(BOTTOM if is_over else FOLLOW)
+        does = "goes to its end" if is_over else "follows"
+        return f"{key} {does}{count}" if key else count.removeprefix(", ")
 
 
 def _launches(folder: Path) -> list[Path]:

@@ -7,10 +7,13 @@ from typing import ClassVar
 
 from textual import events, on
 from textual.app import App, ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.message import Message
 from textual.widgets import Input, Label
+
+from tui.app.command import bindings
+from tui.app.commands.log import PROMPT
 
 # What each prompt is called, and what may be typed.
 PROMPTS = {
@@ -43,7 +46,8 @@ class LogPrompt(Horizontal):
     LogPrompt Label { width: auto; padding: 0 1; text-style: bold; }
     LogPrompt Input, LogPrompt Input:focus { border: none; height: 1; width: 1fr; padding: 0; background: $surface; }
     """
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "give_up", "give up", show=False)]
+    COMMAND_LIST = PROMPT
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(PROMPT)]
 
     @dataclass
     class Answered(Message):

@@ -7,12 +7,15 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult, SuspendNotSupported
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import Vertical
 from textual.content import Content
 
+from tui.app.command import bindings
+from tui.app.commands.log import LOG_TOOLS, PAUSE, SEARCH
 from tui.app.glyphs import Glyphs
-from tui.app.messages import Explained
+from tui.app.keys import keys_of
+from tui.app.messages import Explained, Remember
 from tui.app.widgets.log_finder import LogFinder, Quest
 from tui.app.widgets.log_pager import show_in_pager
 from tui.app.widgets.log_prompt import LogPrompt
@@ -28,32 +31,11 @@ from tui.logs.sieve import All, Hidden, Sieve
 _WHOLE = 100
 
 
-def _key(keys: str, action: str, label: str, tooltip: str) -> Binding:
-    return Binding(keys, action, label, id=f"log.{label.replace(' ', '-')}", show=False, tooltip=tooltip)
-
-
-TOOL_KEYS: list[Binding] = [
-    _key("/", "ask('search')", "search", "Search the log"),
-    _key("n", "again(False)", "next match", "Go to the next match below"),
-    _key("N", "again(True)", "previous match", "Go to the next match above"),
-    _key("&", "ask('filter')", "filter", "Show only lines that match"),
-    _key("A", "hide('access')", "hide access lines", "Hide access lines, or show them"),
-    _key("B", "hide('batch')", "hide batch lines", "Hide Prefill and Decode lines, or show them"),
-    _key("e", "problem(False)", "next problem", "Go to the next problem below"),
-    _key("E", "problem(True)", "previous problem", "Go to the next problem above"),
-    _key("t,%", "ask('go')", "go to", "Go to a time, a percentage, or a line"),
-    _key("w", "wrap", "wrap", "Wrap long lines, or cut them"),
-    _key("=", "pause", "pause", "Show nothing new, or go on"),
-    _key("c", "copy", "copy", "Copy the selected line, or those in view"),
-    _key("o", "pager", "pager", "Open the log in $PAGER"),
-]
-
-
 class LogTools(Vertical):
     """A log view, a line that tells of search and filter, and a prompt."""
 
     DEFAULT_CSS = "LogTools { layers: base prompt; }"
-    BINDINGS: ClassVar[list[BindingType]] = [*TOOL_KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings(LOG_TOOLS)]
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
         super().__init__(id=id, classes=classes)
@@ -77,12 +59,22 @@ class LogTools(Vertical):
         return self.query_one(LogView)
 
     def begin_anew(self) -> None:
-        """Another log: what was looked for in the last one is forgotten."""
-        self._only, self._hidden, self._trouble = None, Hidden(), ""
+        """Another log: what was looked for in the last one is forgotten; which lines a person hides isn't."""
+        self._only, self._trouble = None, ""
         self._drop_count()
         self.query_one(LogFinder).forget()
         self.log_view.highlight(None)
         self.show_status()
+
+    def restore(self, *, wrap: bool, hide_access: bool, hide_batch: bool) -> None:
+        """As a person left it the last time."""
+        self.log_view.wrapped = wrap
+        self._hidden = Hidden(hide_access, hide_batch)
+
+    def hide_again(self) -> None:
+        """In a log that was just opened, what a person hid in others."""
+        if self._hidden != Hidden():
+            self._sift()
 
     def show_all(self) -> None:
         """Every line, whatever was filtered out."""
@@ -99,7 +91,7 @@ class LogTools(Vertical):
         """The next match."""
         pattern = self.log_view.pattern
         if pattern is None:
-            self._tell("nothing was searched for yet; / asks")
+            self._tell(f"nothing was searched for yet{_way(keys_of(self).first(SEARCH), '; {} asks')}")
         else:
             self._find(pattern, f"match of {pattern.text}", backwards=backwards)
 
@@ -118,11 +110,13 @@ class LogTools(Vertical):
         """Hide one of the two kinds that fill a log, or show it again."""
         access, batch = self._hidden.access, self._hidden.batch
         self._hidden = Hidden(access != (what == "access"), batch != (what == "batch"))
+        self.post_message(Remember({"hide_access": self._hidden.access, "hide_batch": self._hidden.batch}))
         self._sift()
 
     def action_wrap(self) -> None:
         """Wrap long lines, or cut them."""
         self.log_view.wrapped = not self.log_view.wrapped
+        self.post_message(Remember({"wrap": self.log_view.wrapped}))
 
     def action_pause(self) -> None:
         """Nothing moves, or it goes on."""
@@ -156,7 +150,7 @@ class LogTools(Vertical):
         if self.log_view.is_awaiting_number:
             words.append("counting lines up to the one that was asked for")
         if self.log_view.paused:
-            words.append("PAUSED: = goes on")
+            words.append(f"PAUSED{_way(keys_of(self).first(PAUSE), ': {} goes on')}")
         shown = f" {self._glyphs.rule} ".join(self._glyphs.plain(word) for word in words if word)
         self.query_one("#log-status", TextLine).show(Content(f" {shown}" if shown else ""))
 
@@ -287,3 +281,8 @@ class LogTools(Vertical):
     def _tell(self, words: str) -> None:
         self._trouble = words
         self.show_status()
+
+
+def _way(key: str, words: str) -> str:
+    """The words that name a key, where there is one."""
+    return words.format(key) if key else ""

@@ -131,7 +131,7 @@ class LogView(LogPane):
         """Let go of the file."""
         self._close()
 
-    def action_toggle_following(self) -> None:
+    def action_follow(self) -> None:
         """Follow the end, or stay here."""
         self.following = not self.following
 

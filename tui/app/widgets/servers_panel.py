@@ -6,8 +6,10 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.content import Content
 
+from tui.app.commands.dashboard import LAUNCH
 from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters
+from tui.app.keys import keys_of
 from tui.app.widgets.instance_table import InstanceTable
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Snapshot
@@ -46,4 +48,5 @@ class ServersPanel(Vertical):
     def _empty_words(self, snapshot: Snapshot | None) -> str:
         if snapshot is None:
             return f"reading{self._glyphs.ellipsis}"
-        return "No servers yet." if self._read_only else "No servers yet. Press a to launch one from a preset."
+        key = keys_of(self).first(LAUNCH) or "launch in the palette"
+        return "No servers yet." if self._read_only else f"No servers yet. Press {key} to launch one from a preset."

@@ -39,9 +39,9 @@ def title_content(where: str, reading: GpuReading | None, width: int, glyphs: Gl
     """`sgltui · HOST  SIMULATED  read-only … driver · GPUs`; the right part gives way first."""
     marks = []
     if reading is not None and reading.simulated:
-        marks.append(Content.assemble("  ", (" SIMULATED ", "$background on $warning bold")))
+        marks.append(Content.assemble("  ", (" SIMULATED ", "$ink on $warning bold")))
     if read_only:
-        marks.append(Content.assemble("  ", (" read-only ", "$background on $quiet")))
+        marks.append(Content.assemble("  ", (" read-only ", "$ink on $quiet")))
     taken = sum(mark.cell_length for mark in marks)
     host = glyphs.fit(f" {glyphs.dot} {glyphs.plain(where)}", max(0, width - taken - len(" sgltui ")))
     left = Content.assemble((" sgltui", "bold $primary"), host, *marks)
