@@ -375,7 +375,8 @@ async def test_a_reader_that_hangs_is_said(tmp_path: Path, monkeypatch: pytest.M
         ({"TEXTUAL_THEME": "nord", "NO_COLOR": "1"}, "nord"),
         ({"TEXTUAL_THEME": "no-such-theme"}, "sgltui-dark"),
         ({"TEXTUAL_THEME": "ansi-dark"}, "ansi-dark"),
-        ({"TEXTUAL_THEME": "ansi-light", "NO_COLOR": "1"}, "ansi-light"),
+        ({"TEXTUAL_THEME": "ansi-light"}, "ansi-light"),
+        ({"TEXTUAL_THEME": "ansi-light", "NO_COLOR": "1"}, "sgltui-light-mono"),
     ],
 )
 async def test_themes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], theme: str) -> None:

@@ -115,6 +115,14 @@ async def test_what_was_hidden_in_a_log_is_hidden_in_the_next_one(tmp_path: Path
         await kept(pilot, path, hide_access=False)
 
 
+async def test_nothing_is_written_until_something_is_arranged(tmp_path: Path) -> None:
+    path = file_in(tmp_path)
+    async with running(FakeCore(story(tmp_path)), layout_file=LayoutFile(path)) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        await pilot.press("j", "2", "z", "z", "l", "escape")
+    assert not path.exists()
+
+
 async def test_a_file_that_cant_be_used_is_said_and_replaced(tmp_path: Path) -> None:
     path = tmp_path / "screen.json"
     path.write_text("no JSON")

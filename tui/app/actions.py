@@ -6,7 +6,9 @@ from functools import partial
 from typing import Protocol
 
 from tui.app.bridge import in_thread
+from tui.app.commands.dashboard import GO_BACK
 from tui.app.core import Adjusted, Core, LaunchRequest
+from tui.app.keys import Keys
 from tui.app.messages import LaunchDialogue, RelaunchDialogue
 from tui.app.notices import (
     Kind,
@@ -27,6 +29,7 @@ _REFUSED_LAUNCH = "a refused launch"  # subject of its news: the next attempt ta
 class Desk(Protocol):
     """What an action needs of the app."""
 
+    keys: Keys
     snapshot: Snapshot | None
     notices: tuple[Notice, ...]
     stopping: frozenset[str]
@@ -79,7 +82,9 @@ async def relaunch(desk: Desk, core: Core, about: Adjusted, dialogue: RelaunchDi
         desk.tell(problem(name, trouble_of(error)))
         _refuse(dialogue, trouble_of(error))
     else:
-        desk.tell(Notice(name, Kind.DONE, f"launched {started}; if it fails, b goes back to what worked"))
+        key = desk.keys.first(GO_BACK)
+        way = f"; if it fails, {key} goes back to what worked" if key else ""
+        desk.tell(Notice(name, Kind.DONE, f"launched {started}{way}"))
         desk.wanted = name
         if dialogue is not None:
             dialogue.close()

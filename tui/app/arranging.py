@@ -32,7 +32,6 @@ class ArrangingApp(ChangingApp):
     """An app whose keys and looks are a person's own.
 
     Attributes:
-        keys: in force.
         arrangement: of the screen, as it is now.
     """
 
@@ -46,8 +45,7 @@ class ArrangingApp(ChangingApp):
         where: str,
         read_only: bool,
     ) -> None:
-        super().__init__(core, glyphs, read_only=read_only)
-        self.keys = preferences.keys
+        super().__init__(core, glyphs, preferences.keys, read_only=read_only)
         self._preferences = preferences
         self._layout_file = layout_file
         self._arranging_trouble: Notice | None = None
@@ -58,7 +56,11 @@ class ArrangingApp(ChangingApp):
         self._calls = Calls(preferences.notify, self._write, os.environ)
         for one in theme.THEMES:
             self.register_theme(one)
+        if self.no_color:  # Textual would make greys of the terminal's colours, and its black of the terminal's own
+            for name in theme.ANSI_NAMES:
+                self.unregister_theme(name)
         self.theme = theme.starting_theme(os.environ, (preferences.theme, self.arrangement.theme))
+        self._theme_before = self.theme
 
     def on_mount(self) -> None:
         """Say what can't be used, and from now on keep what is arranged."""
@@ -99,8 +101,8 @@ class ArrangingApp(ChangingApp):
             self._calls.call(notice.text)
 
     def _theme_chosen(self, chosen: Theme) -> None:
-        name = theme.without_mono(chosen.name)
-        if name != self.arrangement.theme:
+        if chosen.name != self._theme_before:  # else it is the one to begin with, which nobody has chosen here
+            self._theme_before, name = chosen.name, theme.without_mono(chosen.name)
             self._remember(structs.replace(self.arrangement, theme=name))
             if self._preferences.theme not in (None, name):
                 self.tell(note(f"the settings say theme = {self._preferences.theme!r}: that is used the next time"))

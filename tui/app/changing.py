@@ -15,6 +15,7 @@ from tui.app.command import READ_ONLY
 from tui.app.core import Adjusted, Core
 from tui.app.dialogues import ask_all
 from tui.app.glyphs import Glyphs
+from tui.app.keys import Keys
 from tui.app.messages import (
     BackAsked,
     LaunchDialogue,
@@ -36,6 +37,7 @@ class ChangingApp(App[None]):
     """An app that can launch and stop.
 
     Attributes:
+        keys: in force.
         is_read_only: nothing on the machine is changed.
     """
 
@@ -44,10 +46,11 @@ class ChangingApp(App[None]):
     stopping: var[frozenset[str]] = var(frozenset[str]())
     wanted: var[str | None] = var(None, always_update=True)
 
-    def __init__(self, core: Core, glyphs: Glyphs, *, read_only: bool) -> None:
+    def __init__(self, core: Core, glyphs: Glyphs, keys: Keys, *, read_only: bool) -> None:
         super().__init__()
         self._core = core
         self._glyphs = glyphs
+        self.keys = keys
         self.is_read_only = read_only
 
     def tell(self, news: Notice) -> None:

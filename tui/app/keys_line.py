@@ -4,20 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.cells import cell_len
+
 from tui.app.command import Command
 from tui.app.keys import Keys
 
+LABEL_CELLS = 6
+"""Of a box's border: corners and blanks that a label in it leaves."""
 
-def keys_line(
-    commands: Iterable[Command], keys: Keys, *, separator: str = "   ", colon: str = ":", read_only: bool = False
-) -> str:
-    """Those that have a place in a footer, the most important first; several with one label share it: `1-3 take`."""
+_GAP = "  "
+
+
+def keys_line(commands: Iterable[Command], keys: Keys, width: int, *, read_only: bool = False) -> str:
+    """As many as have room, the most important first; several with one label share a place: `1-3 propose`."""
     by_label: dict[str, list[str]] = {}
     listed = [one for one in commands if one.footer is not None and not (read_only and one.changes)]
     for command in sorted(listed, key=lambda one: one.footer or 0):
         if key := keys.first(command):
             by_label.setdefault(command.label, []).append(key)
-    return separator.join(f"{_joined(found)}{colon} {label}" for label, found in by_label.items())
+    line = ""
+    for label, found in by_label.items():
+        longer = f"{line}{_GAP if line else ''}{_joined(found)} {label}"
+        if cell_len(longer) > width:
+            break
+        line = longer
+    return line
 
 
 def _joined(keys: list[str]) -> str:

@@ -187,6 +187,12 @@ THEMES = (
     _without_colour(LIGHT, strong="#000000", plain="#303030"),
 )
 
+ANSI_NAMES = (ANSI_DARK.name, ANSI_LIGHT.name)
+_COLOURLESS = {
+    **{theme.name: DARK.name + _MONO for theme in (DARK, ANSI_DARK)},
+    **{theme.name: LIGHT.name + _MONO for theme in (LIGHT, ANSI_LIGHT)},
+}
+
 THEME_NAMES = tuple(dict.fromkeys([*(theme.name for theme in THEMES if _MONO not in theme.name), *BUILTIN_THEMES]))
 """What settings may name; those of Textual that are called like ours are ours."""
 
@@ -200,14 +206,13 @@ def own_variables() -> dict[str, str]:
 def starting_theme(environ: Mapping[str, str], wished: Iterable[str | None] = ()) -> str:
     """The theme to start with: `TEXTUAL_THEME`, the first wish that there is, else by the terminal's own background.
 
-    Many terminals tell it in `COLORFGBG` (`15;0`: white on black); palette entries 7 and 15 are light. Without colour
+    Many terminals tell it in `COLORFGBG` (`15;0`: white on black); palette entries 7 and 15 are light. For NO_COLOR
     ours have a variant of their own.
     """
     background = environ.get("COLORFGBG", "").rpartition(";")[2]
     usual = LIGHT.name if background in ("7", "15") else DARK.name
     name = next(one for one in (environ.get("TEXTUAL_THEME"), *wished, usual) if one in THEME_NAMES)
-    is_ours = name in (DARK.name, LIGHT.name)
-    return f"{name}{_MONO}" if "NO_COLOR" in environ and is_ours else name
+    return _COLOURLESS.get(name, name) if "NO_COLOR" in environ else name
 
 
 def without_mono(name: str) -> str:

@@ -51,8 +51,7 @@ NEXT_FIELD = Command(
 )
 LEAVE_FORM = Command("form.leave", ("escape",), "leave", "Leave; nothing is launched.", "leave", footer=4)
 
-FORM_ALONE = (TO_THE_FIELDS, CHANGE_FLAGS, NEXT_FIELD, LEAVE_FORM)
-FORM = (*FORM_ALONE, *MOVES, *ON_EVERY_SCREEN)
+FORM = (TO_THE_FIELDS, CHANGE_FLAGS, NEXT_FIELD, LEAVE_FORM, *MOVES, *ON_EVERY_SCREEN)
 
 SHOW_ATTEMPT = Command("past.log", ("enter",), "its log", "Show the log of this attempt.", "choose", footer=1)
 CLOSE_ATTEMPTS = Command(

@@ -94,10 +94,6 @@ class AdjustScreen(Screen[None]):
             box.display = False
         self.query_one(FlagList).focus()
         self._show_title()
-        self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {self._keys_line()}", "$quiet"))
-
-    def _keys_line(self) -> str:
-        return keys_line((*FLAG_LIST, *FLAG_EDITOR), keys_of(self), separator="  ", colon="", read_only=self._read_only)
 
     def fill(self, sheet: FlagSheet) -> None:
         """The flags are read; a second time when the installation has told its own. What was changed stays."""
@@ -303,6 +299,9 @@ class AdjustScreen(Screen[None]):
 
     def on_resize(self) -> None:
         """Other widths."""
+        commands = (*FLAG_LIST, *FLAG_EDITOR)
+        line = keys_line(commands, keys_of(self), self.size.width - 2, read_only=self._read_only)
+        self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {line}", "$quiet"))
         self.call_after_refresh(self._show_difference)
 
     def _edit(self, edit: FlagEdit) -> None:

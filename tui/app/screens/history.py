@@ -19,7 +19,7 @@ from tui.app.command import bindings
 from tui.app.commands.dialogues import PAST_ATTEMPTS
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
-from tui.app.keys_line import keys_line
+from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.moving import move
 from tui.app.notices import Trouble
 from tui.app.widgets.finding_lines import attempt_number
@@ -56,7 +56,6 @@ class HistoryScreen(ModalScreen[str | None]):
         """A list in a box."""
         with Vertical(classes="dialog history") as box:
             box.border_title = Content(f" Attempts at {self._glyphs.plain(self.about)}, newest first ")
-            box.border_subtitle = Content(f" {keys_line(PAST_ATTEMPTS, keys_of(self))} ")
             yield TextLine(id="history-words")
             yield AttemptList(id="attempts", markup=False, compact=True)
 
@@ -80,6 +79,10 @@ class HistoryScreen(ModalScreen[str | None]):
 
     def on_resize(self) -> None:
         """Another width, other words."""
+        box = self.query_one(Vertical)
+        box.border_subtitle = Content(
+            f" {keys_line(PAST_ATTEMPTS, keys_of(self), box.outer_size.width - LABEL_CELLS)} "
+        )
         self._draw()
 
     async def action_move(self, direction: str) -> None:

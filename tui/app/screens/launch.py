@@ -19,11 +19,11 @@ from textual.widgets import Input, OptionList, Static
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_request
 from tui.app.command import bindings
-from tui.app.commands.dialogues import FORM, FORM_ALONE, LEAVE_FORM
+from tui.app.commands.dialogues import FORM, LEAVE_FORM
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
-from tui.app.keys_line import keys_line
+from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.messages import AdjustAsked, BudgetAsked, LaunchWanted
 from tui.app.moving import move
 from tui.app.notices import Trouble, trouble_of
@@ -32,6 +32,8 @@ from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm, PresetList
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
+
+_LITTLE_CELLS = 40
 
 
 class LaunchScreen(ModalScreen[None]):
@@ -61,7 +63,7 @@ class LaunchScreen(ModalScreen[None]):
         """A box that says that it is being filled."""
         with VerticalScroll(classes="dialog form", can_focus=False) as box:
             box.border_title = Content(" Launch a server ")
-            box.border_subtitle = Content(f" {keys_line([LEAVE_FORM], keys_of(self))} ")
+            box.border_subtitle = Content(f" {keys_line([LEAVE_FORM], keys_of(self), _LITTLE_CELLS)} ")
             yield Static(Content.styled(f"reading presets{self._glyphs.ellipsis}", "$quiet"), markup=False)
 
     async def fill(
@@ -78,7 +80,8 @@ class LaunchScreen(ModalScreen[None]):
         box.query(Static).set(display=False)
         await box.mount(LaunchForm(presets, problems, instances, self._glyphs))
         if presets:
-            box.border_subtitle = Content(f" {keys_line(FORM_ALONE, keys_of(self))} ")
+            line = keys_line(FORM, keys_of(self), box.outer_size.width - LABEL_CELLS)
+            box.border_subtitle = Content(f" {line} ")
             box.add_class("-planned")
             await box.mount(BudgetPanel(self._glyphs, id="budget", classes="panel"))
             self._plan()
