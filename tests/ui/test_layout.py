@@ -36,7 +36,8 @@ async def kept(pilot: Pilot[None], path: Path, **values: object) -> None:
     """Wait until these stand in the file."""
 
     def stands() -> bool:
-        return path.exists() and values.items() <= json.loads(path.read_text()).items()
+        text = path.read_text() if path.exists() else ""
+        return text.startswith("{") and values.items() <= json.loads(text).items()
 
     await until(pilot, stands, f"{values} in the file")
 

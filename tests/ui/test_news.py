@@ -104,8 +104,13 @@ def test_what_terminals_are_sent() -> None:
     # OSC 9: https://iterm2.com/documentation-escape-codes.html; OSC 2 and CSI 22/23 t: xterm's ctlseqs.
     assert written({"bell"}, lambda calls: calls.call("a is ready")) == "\x07"
     assert written({"desktop"}, lambda calls: calls.call("a is ready")) == "\x1b]9;sgltui: a is ready\x07"
-    titled = written({"title"}, lambda calls: (calls.show_title("one"), calls.show_title("one"), calls.end()))
-    assert titled == "\x1b[22;2t\x1b]2;one\x07\x1b[23;2t"
+
+    def title(calls: Calls) -> None:
+        calls.show_title("one")
+        calls.show_title("one")
+        calls.end()
+
+    assert written({"title"}, title) == "\x1b[22;2t\x1b]2;one\x07\x1b[23;2t"
 
 
 def test_tmux_passes_on_what_it_does_not_know() -> None:
@@ -116,23 +121,28 @@ def test_tmux_passes_on_what_it_does_not_know() -> None:
 
 @pytest.mark.parametrize("text", ["a\x07b", "a\x1b\\b", "a\x9cb", "a\nb", "a\x1b]52;c;YQ==\x07", "\u202e" + "x" * 9000])
 def test_text_from_outside_ends_no_sequence_and_begins_none(text: str) -> None:
+    def everything(calls: Calls) -> None:
+        calls.call(text)
+        calls.show_title(text)
+
     for way in ("desktop", "title"):
-        sent = written({way}, lambda calls: (calls.call(text), calls.show_title(text)))
+        sent = written({way}, everything)
         assert re.fullmatch(r"(\x1b\[22;2t)?\x1b\][29];[ -~…]{1,300}\x07", sent)
 
 
 async def test_it_is_told_above_the_footer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tui.app.arranging._SETTLE_S", 0.05)
-    core = FakeCore(story(tmp_path))
+    first = story(tmp_path)
+    core = FakeCore(first)
     async with running(core) as (app, pilot):
         await until_shown(pilot, app, "● ready")
         assert "FAILED:" not in screen_text(app)
-        mtp, llama, failed = story(tmp_path).instances
-        core.now = structs.replace(core.now, instances=(mtp, structs.replace(llama, state=READY), failed))
+        mtp, llama, failed = first.instances
+        core.now = structs.replace(first, instances=(mtp, structs.replace(llama, state=READY), failed))
         await look(pilot, app, core)
         await until_shown(pilot, app, "✓ llama8b is ready on port 30001")
         ended = structs.replace(llama, state=FAILED, cause="weights need 30 GiB, 24 were free", members=())
-        core.now = structs.replace(core.now, instances=(mtp, ended, failed))
+        core.now = structs.replace(first, instances=(mtp, ended, failed))
         await look(pilot, app, core)
         await until_shown(pilot, app, "✗ llama8b FAILED: weights need 30 GiB, 24 were free; 5 shows why")
 
@@ -194,13 +204,9 @@ def test_a_terminal_is_rung_once_and_left_as_it_was(tmp_path: Path, ways: tuple[
     sent = on_a_terminal(str(tmp_path), *ways, environ=environ)
     wanted = len(ways) > 0
     assert sent.count(b"\x1b]9;sgltui: llama8b is ready on port 30001\x07") == wanted
-    title = rb"\x1b\]2;[^\x07]*\x07"
-    others = re.sub(title, b"", sent).replace(b"\x1b]9;sgltui: llama8b is ready on port 30001\x07", b"")
-    assert others.count(b"\x07") == wanted
-    titles = [found.decode() for found in re.findall(title, sent)]
-    assert (
-        titles
-        == ["\x1b]2;sgltui gpu-box-7 1 FAILED, 1 loading, 1 ready\x07", "\x1b]2;sgltui gpu-box-7 1 FAILED, 2 ready\x07"]
-        * wanted
-    )
+    outside = re.sub(rb"\x1b\][^\x07]*\x07", b"", sent)  # a bell also ends what is written to the terminal itself
+    assert outside.count(b"\x07") == wanted
+    titles = [found.decode() for found in re.findall(rb"\x1b\]2;([^\x07]*)\x07", sent)]
+    counts = ["1 FAILED, 1 loading, 1 ready", "1 FAILED, 2 ready"]
+    assert titles == [f"sgltui gpu-box-7 {count}" for count in counts] * wanted
     assert sent.count(b"\x1b[22;2t") == sent.count(b"\x1b[23;2t") == wanted

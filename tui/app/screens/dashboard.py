@@ -91,7 +91,7 @@ class Dashboard(Panels):
         yield ServersPanel(self._glyphs, read_only=self._read_only, id="servers", classes="panel")
         yield FindingPanel(self._glyphs, id="finding", classes="panel")
         yield BudgetPanel(self._glyphs, id="budget", classes="panel")
-        yield LogPanel(self._glyphs, id="log", classes="panel")
+        yield self._log_panel()
         yield NoticeLines(id="notices")
         yield FooterBar()
         yield TextLine(id="too-small")
@@ -104,13 +104,16 @@ class Dashboard(Panels):
         period = _LOG_PERIOD_SSH_S if "SSH_CONNECTION" in os.environ else _LOG_PERIOD_S
         self.query_one(LogPanel).watch_file(period)
 
+    def _log_panel(self) -> LogPanel:
+        before, log = self._layout_before, LogPanel(self._glyphs, id="log", classes="panel")
+        log.restore(wrap=before.wrap, hide_access=before.hide_access, hide_batch=before.hide_batch)
+        return log
+
     def _arrange(self, layout: Layout) -> None:
         """As a person left it the last time."""
         self.in_front = layout.in_front
         self.sizes = dict(layout.sizes)
         self.watch_in_front()
-        log = self.query_one(LogPanel)
-        log.restore(wrap=layout.wrap, hide_access=layout.hide_access, hide_batch=layout.hide_batch)
 
     @property
     def selected(self) -> Instance | None:

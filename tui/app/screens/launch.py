@@ -33,8 +33,6 @@ from tui.app.widgets.launch_form import LaunchForm, PresetList
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
-_LITTLE_CELLS = 40
-
 
 class LaunchScreen(ModalScreen[None]):
     """Asks by `LaunchWanted`, and is told by `say_launching`, `refuse` and `close` what came of it.
@@ -63,7 +61,6 @@ class LaunchScreen(ModalScreen[None]):
         """A box that says that it is being filled."""
         with VerticalScroll(classes="dialog form", can_focus=False) as box:
             box.border_title = Content(" Launch a server ")
-            box.border_subtitle = Content(f" {keys_line([LEAVE_FORM], keys_of(self), _LITTLE_CELLS)} ")
             yield Static(Content.styled(f"reading presets{self._glyphs.ellipsis}", "$quiet"), markup=False)
 
     async def fill(
@@ -80,13 +77,21 @@ class LaunchScreen(ModalScreen[None]):
         box.query(Static).set(display=False)
         await box.mount(LaunchForm(presets, problems, instances, self._glyphs))
         if presets:
-            line = keys_line(FORM, keys_of(self), box.outer_size.width - LABEL_CELLS)
-            box.border_subtitle = Content(f" {line} ")
+            self.call_after_refresh(self._show_keys)
             box.add_class("-planned")
             await box.mount(BudgetPanel(self._glyphs, id="budget", classes="panel"))
             self._plan()
         await self._replay()
         self._is_ready = True
+
+    def on_resize(self) -> None:
+        """More or fewer keys have room."""
+        self.call_after_refresh(self._show_keys)
+
+    def _show_keys(self) -> None:
+        box = self.query_one(VerticalScroll)
+        keys = FORM if self.query(PresetList) else [LEAVE_FORM]
+        box.border_subtitle = Content(f" {keys_line(keys, keys_of(self), box.outer_size.width - LABEL_CELLS)} ")
 
     def hold(self, event: events.Key) -> bool:
         """Whether this key has to wait for the form; it is kept then."""

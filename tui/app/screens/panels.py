@@ -101,8 +101,10 @@ class Panels(FindingActions):
 
     def action_resize_panel(self, steps: int) -> None:
         """The focused panel gets more room, or less; it is kept for the next time."""
-        panel = self._focused_panel()
-        size = self.sizes.get(panel, 0) + steps
+        panel, wish = self._focused_panel(), steps
+        if panel in FACTS:  # they share what is left with the log: there is one measure for both
+            panel, wish = "log", -steps
+        size = self.sizes.get(panel, 0) + wish
         if self.zoomed is not None:
             self.post_message(Explained("one panel alone has the whole screen"))
         elif abs(size) > LARGEST:
@@ -152,5 +154,7 @@ class Panels(FindingActions):
         return hint_words(panel, self._facts, self._findings, self._glyphs, keys_of(self), is_low=is_low)
 
     def _apply_sizes(self) -> None:
+        sizes = self.sizes if self.zoomed is None else {}
         for panel in PANELS:
-            apply_size(self.query_one(f"#{panel}"), self.sizes.get(panel, 0) if self.zoomed is None else 0)
+            steps = -sizes.get("log", 0) if panel in FACTS else sizes.get(panel, 0)
+            apply_size(self.query_one(f"#{panel}"), steps)

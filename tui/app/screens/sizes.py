@@ -7,10 +7,12 @@ from textual.widget import Widget
 LARGEST = 3
 _STEP = 1.5
 _MOST_PERCENT = 80.0
+_LEAST_LINES = 3
 
-# As in dashboard.tcss: shares of the room that is left, in `fr`; limits of what is as high as its content, in percent.
-_SHARES = {"budget": 2.0, "finding": 2.0, "log": 1.0}
+# As in dashboard.tcss: limits of what is as high as its content, in percent; share, in `fr`, and limit, in lines, of
+# what shares the rest with the log, whose own share is 1 in any case.
 _LIMITS = {"gpus": 50.0, "servers": 40.0}
+_SHARE, _MOST_LINES = 2.0, 25
 
 
 def apply_size(panel: Widget, steps: int) -> None:
@@ -19,7 +21,7 @@ def apply_size(panel: Widget, steps: int) -> None:
     height = limit = None
     if steps and name in _LIMITS:
         limit = f"{min(_MOST_PERCENT, _LIMITS[name] * factor):.0f}%"
-    elif steps and name in _SHARES:
-        height = f"{_SHARES[name] * factor:.2f}fr"
-        limit = "100%" if steps > 0 else None  # the style sheet's own limit is for the usual size
+    elif steps and name != "log":
+        height = f"{_SHARE * factor:.2f}fr"
+        limit = "100%" if steps > 0 else f"{max(_LEAST_LINES, round(_MOST_LINES * factor))}"
     panel.styles.height, panel.styles.max_height = height, limit

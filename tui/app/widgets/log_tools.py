@@ -42,13 +42,16 @@ class LogTools(Vertical):
         self._glyphs = glyphs
         self._only: Pattern | None = None
         self._hidden = Hidden()
+        self._wraps = False
         self._counted: MatchIndex | None = None
         self._is_to_be_counted = self._is_counting = False
         self._trouble = ""
 
     def compose(self) -> ComposeResult:
         """One log."""
-        yield LogView(ascii=self._glyphs.ascii_only)
+        view = LogView(ascii=self._glyphs.ascii_only)
+        view.set_reactive(LogView.wrapped, self._wraps)
+        yield view
         yield TextLine(id="log-status")
         yield LogPrompt()
         yield LogFinder()
@@ -67,8 +70,8 @@ class LogTools(Vertical):
         self.show_status()
 
     def restore(self, *, wrap: bool, hide_access: bool, hide_batch: bool) -> None:
-        """As a person left it the last time."""
-        self.log_view.wrapped = wrap
+        """As a person left it the last time; to be said before it is on the screen."""
+        self._wraps = wrap
         self._hidden = Hidden(hide_access, hide_batch)
 
     def hide_again(self) -> None:
