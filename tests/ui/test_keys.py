@@ -52,6 +52,15 @@ async def test_keys_move_zoom_and_go_to_panels(tmp_path: Path) -> None:
         assert focused(app) == "LogView"
 
 
+async def test_keys_typed_ahead_are_meant_for_the_panel_that_was_gone_to(tmp_path: Path) -> None:
+    async with running(FakeCore(story(tmp_path))) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        for key in ("3", "z"):  # both wait in the queue before either is looked at
+            app.simulate_key(key)
+        await until(pilot, lambda: "Servers" not in screen_text(app), "a zoom")
+        assert "Log ▸" in screen_text(app)
+
+
 async def test_the_zoom_gives_the_table_the_whole_screen(tmp_path: Path) -> None:
     many = tuple(instance(f"server-{number:02d}", State.READY) for number in range(25))
     async with running(FakeCore(replace(story(tmp_path), instances=many))) as (app, pilot):

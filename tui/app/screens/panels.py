@@ -88,7 +88,8 @@ class Panels(FindingActions):
             self.in_front = panel
             self._show_selected()
         widget = self.query_one(f"#{panel}")
-        (widget if widget.can_focus else widget.query_one("InstanceTable, FindingText, LogView")).focus()
+        # At once, and not by `focus`, which waits: keys that were typed ahead are meant for it.
+        self.set_focus(widget if widget.can_focus else widget.query_one("InstanceTable, FindingText, LogView"))
 
     def action_next_panel(self, step: int = 1) -> None:
         """From panel to panel; one that is behind comes to the front, and a zoomed one keeps the keys."""

@@ -19,6 +19,7 @@ from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
 from tui.app.messages import Explained
 from tui.app.widgets.log_tools import LogTools
+from tui.app.widgets.log_view import LogView
 from tui.app.words import state_words
 from tui.keeper.states import ALIVE
 from tui.launch.explanations import Mark
@@ -107,7 +108,7 @@ class LogPanel(LogTools):
 
     def _look(self) -> None:
         """By a timer of the loop's own: one of Textual's wakes the app for each look, and most find nothing."""
-        if not self.is_attached:
+        if not self._is_whole:
             return
         now = time.monotonic()
         if now - self._painted_at >= self._flush_s and self.log_view.has_news():
@@ -120,9 +121,16 @@ class LogPanel(LogTools):
 
     def refresh_lines(self) -> None:
         """Read what was appended."""
+        if not self._is_whole:
+            return
         self.log_view.refresh_lines()
         self.show_status()
         self._show_title()
+
+    @property
+    def _is_whole(self) -> bool:
+        """It is on the screen; when the app ends, its parts go before it."""
+        return self.is_attached and bool(self.query(LogView))
 
     def toggle_following(self) -> None:
         """Follow the log's end, or stay."""
@@ -156,6 +164,8 @@ class LogPanel(LogTools):
         self._show_title()
 
     def _show_title(self) -> None:
+        if not self._is_whole:
+            return
         self._followed = self.log_view.following
         title = self._title_words()
         if title != self._title:
