@@ -156,6 +156,14 @@ async def test_the_screen_does_and_shows_what_was_set(tmp_path: Path) -> None:
         await until(pilot, lambda: core.stops == [("qwen36-mtp", False)], "the stop")
 
 
+async def test_a_command_without_a_key_can_have_one(tmp_path: Path) -> None:
+    set_keys = preferences(tmp_path, '[keys]\ntheme = "T"\n')
+    async with running(FakeCore(EMPTY), preferences=set_keys) as (app, pilot):
+        await until_shown(pilot, app, "No servers yet.")
+        await pilot.press("T")
+        await until_shown(pilot, app, "sgltui-light")
+
+
 async def test_words_name_the_keys_that_were_set(tmp_path: Path) -> None:
     set_keys = preferences(tmp_path, '[keys]\nlaunch = "n"\nquit = "Q"\n')
     async with running(FakeCore(EMPTY, [preset()]), preferences=set_keys) as (app, pilot):

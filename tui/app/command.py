@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from textual.binding import Binding
 
-from tui.app.keys import DEFAULT_KEYS, Keys
+from tui.app.keys import DEFAULT_KEYS, NO_KEY, Keys
 from tui.observe import Instance
 
 READ_ONLY = "read-only: nothing is changed"
@@ -77,5 +77,5 @@ def bindings(commands: Iterable[Command]) -> list[Binding]:
         Binding(key, command.action, command.label, tooltip=command.help, id=command.id, show=False)
         for command in commands
         if not command.is_fixed
-        for key in command.keys
+        for key in command.keys or (NO_KEY,)
     ]

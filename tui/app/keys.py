@@ -29,7 +29,8 @@ _WRITTEN = {
     "right": "Right",
     **{f"f{number}": f"F{number}" for number in range(1, 25)},
 }
-_NEVER = "no-key"  # no terminal sends it: an empty entry of a keymap would leave the binding as it was declared
+NO_KEY = "no-key"
+"""No terminal sends it. An empty entry in a keymap would leave a binding as it was; one without a key isn't found."""
 
 
 class Keyed(Protocol):
@@ -90,7 +91,7 @@ class Keys:
 
     def keymap(self) -> dict[str, str]:
         """For `App.set_keymap`."""
-        return {command: ",".join(keys) or _NEVER for command, keys in self._wishes.items()}
+        return {command: ",".join(keys) or NO_KEY for command, keys in self._wishes.items()}
 
 
 DEFAULT_KEYS = Keys()
