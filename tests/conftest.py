@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import sys
 
 from tests.support.ports import unused_tcp_port
 
 __all__ = ("unused_tcp_port",)  # here, so that it comes before the one of a plugin
+
+# The tests start hundreds of short processes. Where bytecode mustn't be kept, as in many containers, each would compile
+# all that it imports: a tenth of a second of one core and more, every time.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 pytest_plugins = [
     "tests.support.nvml",

@@ -259,6 +259,28 @@ def test_a_mistyped_secret_is_neither_recorded_nor_shown(command_line: CommandLi
     assert "sesame" not in directory.joinpath("launch.json").read_text()
 
 
+@pytest.mark.parametrize(
+    ("words", "status", "said"),
+    [
+        ("ps >&-", 0, "No servers yet"),
+        ("stop nobody 2>&-", 2, ""),
+        ("preset import --dry-run <&-", 2, "no server of SGLang is started in that"),
+        ("ps --json <&- 2>&-", 0, "[]"),
+    ],
+)
+def test_a_closed_stream_hears_nothing_and_breaks_nothing(
+    command_line: CommandLine, words: str, status: int, said: str
+) -> None:
+    line = f"{' '.join(map(shlex.quote, command_line.words()))} {words}"
+    done = subprocess.run(
+        ["bash", "-c", line], env=command_line.environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert done.returncode == status, done.stderr
+    shown = done.stdout + done.stderr
+    assert said in shown if said else shown == ""
+    assert "Traceback" not in shown
+
+
 def test_nothing_to_list_is_no_failure(command_line: CommandLine) -> None:
     assert command_line.json("ps") == []
     assert "No servers yet" in command_line.run("ps").stderr

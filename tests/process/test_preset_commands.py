@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.command_line import CommandLine
+from tests.support.launches import make_ended_launch
 from tests.support.simulated import Server
+from tui.keeper.states import State
 from tui.launch.prune import prune
 from tui.launch.records import find_launch
 
@@ -79,16 +81,15 @@ def test_evidence_in_a_projects_folder_is_not_pruned_by_launches_that_do_not_kno
     line.ok("preset", "save", "proved", "--from", "one", "--presets", str(project))
     assert [path.name for path in project.iterdir()] == ["proved.toml"]
     line.ok("stop", "one", "--kill")
-    fails = ("launch", "--model", MODEL, "--name", "one", "--force", "--wait", "--", "--no-such-flag")
-    second, _ = (line.run(*fails).stdout.strip() for _ in range(2))
-    assert prune(line.places, "one", keep=1) == [second]
+    second, _ = (make_ended_launch(line.places, "one", State.FAILED).files.directory.name for _ in range(2))
+    assert prune(line.places, "one", keep=1) == [f"one/{second}"]
     assert find_launch(line.places, first).address == first
     line.ok("preset", "remove", "proved", "--presets", str(project), "--yes")
     assert prune(line.places, "one", keep=1) == [first]
 
 
 def test_a_launch_that_failed_proves_nothing(command_line: CommandLine) -> None:
-    command_line.run("launch", "--model", MODEL, "--name", "one", "--force", "--wait", "--", "--no-such-flag")
+    make_ended_launch(command_line.places, "one", State.FAILED)
     done = command_line.run("preset", "save", "mine", "--from", "one")
     assert done.returncode == 0
     assert "never became ready, so it proves nothing" in done.stderr

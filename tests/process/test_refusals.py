@@ -131,6 +131,8 @@ def test_no_python_with_sglang(command_line: CommandLine) -> None:
         (["dance"], "invalid choice: 'dance'"),
         (["--read-only", "stop", "x"], "--read-only: nothing is changed"),
         (["--read-only", "launch", "--model", "m"], "--read-only: nothing is changed"),
+        (["--read-only", "test", "x"], "--read-only: nothing is changed"),  # its answer would be kept
+        (["--read-only", "relaunch", "nobody", "--dry-run"], "no server named 'nobody'"),
         (["launch", "--model", "m", "--timeout", "3"], "--timeout goes with --wait"),
         (["ui"], "the UI needs a terminal"),
     ],

@@ -7,10 +7,12 @@ import os
 import signal
 
 from tests.support.command_line import CommandLine
+from tests.support.launches import make_ended_launch
 from tests.support.waiting import wait_until
 from tui.cli.context import Context
 from tui.cli.core import LocalCore
 from tui.gpu.open import open_reader
+from tui.keeper.states import State
 from tui.settings import load_settings
 
 MODEL = "Qwen/Qwen3-0.6B"
@@ -102,8 +104,9 @@ def test_history_and_doctor_for_people_and_for_scripts(command_line: CommandLine
 def test_old_launches_are_forgotten_at_the_next_launch(command_line: CommandLine) -> None:
     command_line.places.settings_file.parent.mkdir(parents=True, exist_ok=True)
     command_line.places.settings_file.write_text("keep_launches = 2\n")
-    for _ in range(3):
-        command_line.run("launch", "--force", "--model", MODEL, "--wait", "--", "--no-such-flag")
+    for _ in range(2):
+        make_ended_launch(command_line.places, NAME, State.FAILED)
+    command_line.run("launch", "--force", "--model", MODEL, "--", "--no-such-flag")
     assert [launch.name[-4:] for launch in command_line.launches(NAME)] == ["0002", "0003"]
 
 

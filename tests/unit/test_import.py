@@ -135,7 +135,7 @@ def test_what_is_no_text_is_refused() -> None:
 
 
 def test_a_here_string_ends_where_it_stands() -> None:
-    text = "cat <<< hello\nMODEL=m/x\npython -m sglang.launch_server --model-path $MODEL\n"
+    text = "MODEL=m/x\ncat <<< hello\npython -m sglang.launch_server --model-path $MODEL\n"
     assert import_command(text).preset.model == "m/x"
 
 

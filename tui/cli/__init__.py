@@ -18,6 +18,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     Errors go to stderr as one line: what happened, and what to do next.
     """
+    _open_closed_streams()
     options = build_parser().parse_args(arguments)
     _tolerate_any_text()
     module, _, function = options.run.partition(":")
@@ -39,6 +40,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _forget_stdout()
         return int(ExitCode.FAILED)
     return status
+
+
+def _open_closed_streams() -> None:
+    """Who starts a command with a stream closed (`2>&-`) wants to hear nothing there, and not on another one.
+
+    In this order each gets the number that was closed, which then no socket or record of ours can have.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, PTH123 - for as long as we live
 
 
 def _tolerate_any_text() -> None:

@@ -32,7 +32,8 @@ class _Parser(argparse.ArgumentParser):
             self.error("only `plan` and `launch` take flags behind `--`")
         if passed_on is not None and hasattr(options, _PASSED_ON):
             setattr(options, _PASSED_ON, passed_on)
-        if getattr(options, "read_only", False) and getattr(options, "changes", False):
+        changes = getattr(options, "changes", False) and not getattr(options, "dry_run", False)
+        if getattr(options, "read_only", False) and changes:
             self.error("--read-only: nothing is changed")
         if getattr(options, "timeout", None) is not None and not options.wait and options.group is None:
             self.error("--timeout goes with --wait")
@@ -193,6 +194,7 @@ def _add_test(commands: _Commands) -> None:
     test.add_argument("--concurrency", type=_upto(256), metavar="C", help="so many at a time (default: 8)")
     test.add_argument("--remote-ok", action="store_true", help="also where it listens on no loopback address")
     test.add_argument("--json", action="store_true", help="for scripts")
+    test.set_defaults(changes=True)
 
 
 def _add_history(commands: _Commands) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import signal
 
+from tui.diagnosis.allocation import failed_allocation
 from tui.diagnosis.classes import NONE, UNKNOWN
 from tui.diagnosis.diagnosis import Confidence, Diagnosis, Outcome
+from tui.units import GIB
 
 _POOLS = frozenset({"pool_budget_negative", "mamba_budget_negative"})
 _KILLED_BY_OTHERS = frozenset({"killed_from_outside", "host_oom", "host_mem_hicache"})
@@ -15,13 +17,6 @@ _TOLD_BY_END = frozenset({"killed_from_outside", "self_sigkill", "rank_died_else
 _FOREIGN = re.compile(r"only [\d.]{1,12} (?:of [\d.]{1,12} )?GiB were free before the weights.{0,120}", re.ASCII)
 _OFTEN_SAID = ("SGLang refused the command line: ", "it ")  # a cell has room for what comes behind
 _END_OF_CLAUSE = re.compile(r"[.;](?: |$)")
-_MIB_PER_GIB = 1024
-# As torch says it, of the GPU on which an allocation failed.
-_ALLOCATION = re.compile(
-    r"Tried to allocate (?P<size>[\d.]{1,12}) (?P<unit>[GM]iB)\..{0,200}? of which (?P<free>[\d.]{1,12}) "
-    r"(?P<free_unit>[GM]iB) is free",
-    re.ASCII,
-)
 
 
 def brief(diagnosis: Diagnosis) -> str | None:
@@ -103,12 +98,8 @@ def _reserve(diagnosis: Diagnosis) -> float:
 
 def _failed_piece(diagnosis: Diagnosis) -> tuple[float, float] | None:
     """What was asked for, and what was free, in GiB."""
-    match = _ALLOCATION.search(diagnosis.root_text or "")
-    return None if match is None else (_gib(match["size"], match["unit"]), _gib(match["free"], match["free_unit"]))
-
-
-def _gib(number: str, unit: str) -> float:
-    return float(number) if unit == "GiB" else float(number) / _MIB_PER_GIB
+    found = failed_allocation(diagnosis.root_text or "")
+    return None if found is None else (found[0] / GIB, found[1] / GIB)
 
 
 def _first_clause(reason: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from tui.diagnosis.allocation import failed_allocation
 from tui.diagnosis.progress import Stage
 from tui.keeper.states import State
 from tui.keeper.tail import read_tail
@@ -24,10 +25,6 @@ from tui.units import GIB, MIB
 # Chosen anew at each launch; a change of it is nobody's attempt at anything.
 _NOT_TOLD = frozenset({"port", "host", "model-path"})
 _TAIL_BYTES = 4 * MIB
-_UNITS = {b"GiB": GIB, b"MiB": MIB, b"KiB": 1024, b"bytes": 1}
-# As torch says it, of the GPU on which an allocation failed (format_size in c10/cuda/CUDACachingAllocator.cpp).
-_SIZE = rb"([\d.]+) ([GMK]iB|bytes)"
-_OUT_OF_MEMORY = re.compile(rb"Tried to allocate " + _SIZE + rb"\..{0,200}? of which " + _SIZE + rb" is free")
 # SGLang's own arithmetic: the pool gets what is free after the load, less the part of what was free before that
 # `--mem-fraction-static` leaves out (0.5.6.post2 to 0.5.23). It prints GiB as "GB".
 _NO_POOL = re.compile(rb"Not enough memory\. Please try to increase|Loaded weights leave no GPU memory")
@@ -131,10 +128,10 @@ def changed_flags(before: LaunchRecord, after: LaunchRecord) -> tuple[str, ...]:
 def missing_bytes(log: Path) -> int | None:
     """By how much memory was short, from the figures of a log's end; None where it has none."""
     text = read_tail(log, _TAIL_BYTES)
-    match = _OUT_OF_MEMORY.search(text)
-    if match is not None:
-        wanted, free = _size(match[1], match[2]), _size(match[3], match[4])
-        return max(0, wanted - free)
+    failed = failed_allocation(text.decode(errors="replace"))
+    if failed is not None:
+        asked, free = failed
+        return max(0, asked - free)
     return _pool_shortage(text) if _NO_POOL.search(text) else None
 
 
@@ -146,10 +143,6 @@ def _pool_shortage(text: bytes) -> int | None:
     before, after, fraction = (float(match[1]) for match in matches if match is not None)
     rest = after - before * (1 - fraction)
     return round(-rest * GIB) if rest < 0 else None
-
-
-def _size(number: bytes, unit: bytes) -> int:
-    return round(float(number) * _UNITS[unit])
 
 
 def _flags(launch: LaunchRecord) -> dict[str, tuple[str, ...]]:
