@@ -9,7 +9,7 @@ _STEP = 1.5
 _MOST_PERCENT = 80.0
 
 # As in dashboard.tcss: shares of the room that is left, in `fr`; limits of what is as high as its content, in percent.
-_SHARES = {"budget": 2.0, "finding": 2.0, "log": 1.0}
+_SHARES = {"budget": 2.0, "finding": 2.0, "live": 2.0, "log": 1.0}
 _LIMITS = {"gpus": 50.0, "servers": 40.0}
 
 

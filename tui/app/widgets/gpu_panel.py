@@ -16,7 +16,6 @@ from tui.app.widgets.text_line import TextLine
 from tui.app.words import short_gpu_name
 from tui.observe import Snapshot
 
-_SHARE = 0.5  # of the window, as the style sheet says
 _clock = time.monotonic
 
 
@@ -68,8 +67,9 @@ class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
     @property
     def _most_lines(self) -> int:
         """What it may take of the window, without its own frame."""
-        height = self.screen.size.height
-        return height - 2 if self.has_class("-zoomed") else int(height * _SHARE) - 1
+        height, limit = self.screen.size.height, self.styles.max_height
+        share = limit.value / 100 if limit is not None else 1.0  # in percent, in the style sheet and by the keys
+        return min(height - 2, int(height * share) - 1)
 
     def _entitle(self, width: int, *, is_folded: bool) -> None:
         """What the plots are; folded, there are none, and the GPUs' name stands here if it is one for all."""
