@@ -12,6 +12,8 @@
  *   utilization GPU PERCENT            temperature GPU CELSIUS             power GPU MILLIWATTS
  *   capability GPU MAJOR MINOR
  *   compute GPU PID BYTES|unknown      graphics GPU PID BYTES|unknown
+ *   mig GPU DEVICE TEXT                (the GPU is split, this is the name of one part; DEVICE from 0 to 6)
+ *   mig_memory GPU DEVICE TOTAL USED RESERVED    mig_compute GPU DEVICE PID BYTES|unknown    (and the other keys)
  *   surge GPU COUNT                    the first time a client asks how long the compute list is, the answer is COUNT
  *   error FUNCTION CODE                error GPU FUNCTION CODE             (FUNCTION may be *; the last match wins)
  *
@@ -23,8 +25,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MAX_GPUS = 16, MAX_PROCESSES = 64, MAX_ERRORS = 32, TEXT = 96 };
-enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25 };
+enum { MAX_GPUS = 16, MAX_PARTS = 16, MAX_PARTS_OF_ONE = 7, MAX_PROCESSES = 64, MAX_ERRORS = 32, TEXT = 96 };
+enum { SUCCESS = 0, UNINITIALIZED = 1, INVALID_ARGUMENT = 2, NOT_FOUND = 6, INSUFFICIENT_SIZE = 7, VERSION_MISMATCH = 25 };
 enum { NO_GPU = -1, MEMORY_V2 = 0x02000028, NO_MIG_INSTANCE = -1 };
 static const unsigned long long MIB = 1ULL << 20, NOT_AVAILABLE = ~0ULL;
 
@@ -45,15 +47,18 @@ typedef struct {
     bool surges;
     ProcessList compute, graphics;
 } Gpu;
+typedef struct { unsigned parent, device; Gpu gpu; } Part; /* a MIG device */
 typedef struct {
     char driver[TEXT];
-    unsigned count, delay_us, errors_count;
+    unsigned count, delay_us, errors_count, parts_count;
     Gpu gpus[MAX_GPUS];
+    Part parts[MAX_PARTS];
     Error errors[MAX_ERRORS];
 } Machine;
 
 static int initialized;              /* NVML counts its users */
 static char handles[MAX_GPUS];       /* a device handle is the address of its element */
+static char part_handles[MAX_PARTS]; /* in the order of the control file */
 static bool surged[MAX_GPUS];
 
 /* ---- the control file -------------------------------------------------------------------------------------------- */
@@ -106,6 +111,31 @@ static void apply_to_gpu(Gpu *gpu, const char *key, const char *values) {
     else if (!strcmp(key, "graphics")) add_process(&gpu->graphics, pid, used);
 }
 
+static Part *find_part(Machine *machine, unsigned parent, unsigned device) {
+    for (unsigned i = 0; i < machine->parts_count; i++)
+        if (machine->parts[i].parent == parent && machine->parts[i].device == device) return &machine->parts[i];
+    return NULL;
+}
+
+static Part *find_or_add_part(Machine *machine, unsigned parent, unsigned device) {
+    Part *part = find_part(machine, parent, device);
+    if (part || machine->parts_count == MAX_PARTS) return part;
+    part = &machine->parts[machine->parts_count++];
+    part->parent = parent;
+    part->device = device;
+    snprintf(part->gpu.uuid, TEXT, "MIG-%08x-%04x-4000-8000-000000000000", parent, device);
+    return part;
+}
+
+/* `mig` names a part, `mig_memory` and the like are of one. */
+static void apply_to_part(Machine *machine, const char *key, unsigned parent, const char *values) {
+    unsigned device;
+    int rest = 0;
+    if (sscanf(values, "%u %n", &device, &rest) != 1 || !rest) return;
+    Part *part = find_or_add_part(machine, parent, device);
+    if (part) apply_to_gpu(&part->gpu, key[3] ? key + 4 : "name", values + rest);
+}
+
 static void apply_line(Machine *machine, const char *line) {
     char key[TEXT];
     unsigned gpu;
@@ -114,6 +144,8 @@ static void apply_line(Machine *machine, const char *line) {
     else if (sscanf(line, "driver %95s", machine->driver) == 1) return;
     else if (sscanf(line, "gpus %u", &machine->count) == 1) return;
     else if (sscanf(line, "delay %u", &machine->delay_us) == 1) return;
+    else if (!strncmp(line, "mig", 3) && sscanf(line, "%95s %u %n", key, &gpu, &rest) == 2 && rest && gpu < MAX_GPUS)
+        apply_to_part(machine, key, gpu, line + rest);
     else if (sscanf(line, "%95s %u %n", key, &gpu, &rest) == 2 && rest && gpu < MAX_GPUS)
         apply_to_gpu(&machine->gpus[gpu], key, line + rest);
 }
@@ -159,14 +191,22 @@ static int begin(Machine *machine, const char *function, int gpu) {
     return ordered_error(machine, function, gpu);
 }
 
-/* For functions of a device: `machine` and `gpu` are known afterwards. */
+/* Which part a handle means, or -1: it means a whole GPU. */
+static int part_of(Device device) {
+    char *handle = device;
+    return handle >= part_handles && handle < part_handles + MAX_PARTS ? (int)(handle - part_handles) : -1;
+}
+
+/* For functions of a device: `machine` and `gpu`, which may be a part of one, are known afterwards. */
 #define BEGIN_DEVICE(device)                                                                                           \
     Machine machine;                                                                                                   \
-    int index = (int)((char *)(device)-handles), code = begin(&machine, __func__, index);                              \
+    int part = part_of(device), index = part < 0 ? (int)((char *)(device)-handles) : NO_GPU;                           \
+    int code = begin(&machine, __func__, index);                                                                       \
     if (!initialized) return UNINITIALIZED;                                                                            \
-    if (index < 0 || index >= MAX_GPUS) return INVALID_ARGUMENT;                                                       \
+    if (part < 0 && (index < 0 || index >= MAX_GPUS)) return INVALID_ARGUMENT;                                         \
+    if (part >= (int)machine.parts_count) return INVALID_ARGUMENT;                                                     \
     if (code) return code;                                                                                             \
-    Gpu *gpu = &machine.gpus[index];                                                                                   \
+    Gpu *gpu = part < 0 ? &machine.gpus[index] : &machine.parts[part].gpu;                                             \
     (void)gpu
 
 #define BEGIN_SYSTEM                                                                                                   \
@@ -279,7 +319,7 @@ static int list_processes(const ProcessList *list, unsigned *count, Process *pro
 
 int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *count, Process *processes) {
     BEGIN_DEVICE(device);
-    if (gpu->surges && !processes && !surged[index]) {
+    if (gpu->surges && part < 0 && !processes && !surged[index]) {
         surged[index] = true;
         *count = gpu->surge;
         return gpu->surge ? INSUFFICIENT_SIZE : SUCCESS;
@@ -290,4 +330,30 @@ int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned *count, Proc
 int nvmlDeviceGetGraphicsRunningProcesses_v3(Device device, unsigned *count, Process *processes) {
     BEGIN_DEVICE(device);
     return list_processes(&gpu->graphics, count, processes);
+}
+
+static bool is_split(const Machine *machine, unsigned gpu) {
+    for (unsigned i = 0; i < machine->parts_count; i++)
+        if (machine->parts[i].parent == gpu) return true;
+    return false;
+}
+
+int nvmlDeviceGetMigMode(Device device, unsigned *current, unsigned *pending) {
+    BEGIN_DEVICE(device);
+    *current = *pending = part < 0 && is_split(&machine, (unsigned)index);
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMaxMigDeviceCount(Device device, unsigned *count) {
+    BEGIN_DEVICE(device);
+    *count = MAX_PARTS_OF_ONE;
+    return SUCCESS;
+}
+
+int nvmlDeviceGetMigDeviceHandleByIndex(Device device, unsigned wanted, Device *found) {
+    BEGIN_DEVICE(device);
+    Part *one = part < 0 ? find_part(&machine, (unsigned)index, wanted) : NULL;
+    if (!one) return NOT_FOUND;
+    *found = part_handles + (one - machine.parts);
+    return SUCCESS;
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import structs
 
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
-from tui.budget.types import MemoryBudget
+from tui.budget.types import FlagChange, MemoryBudget
 from tui.diagnosis.diagnosis import Confidence, Outcome
 from tui.diagnosis.progress import Progress, Stage
 from tui.diagnosis.stored import Answer
@@ -21,6 +21,8 @@ from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
 from tui.launch.explanations import Explanation
 from tui.launch.history import Attempt
+from tui.metrics.limits import Bound, Limit, find_limit, recent
+from tui.metrics.live import LiveMetrics
 from tui.metrics.smoke import Smoke
 from tui.observe import Instance, Snapshot
 from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
@@ -179,6 +181,10 @@ class FakeCore:
         worked: what `last_worked` answers; None: nothing has.
         explanations: what `explain` answers, by name; without one, that nothing is wrong.
         explain_gate: `explain` waits for it; it starts open.
+        histories: what `live_history` answers, by name; `limit` judges it.
+        reliefs: what `relief` answers, by what limits.
+        relieved: what `relief` was asked for.
+        runs: what `engine` answers, or the error that it raises.
         attempts: what `history` answers, by name.
         on_launch: called with the request, to change `now`.
     """
@@ -205,6 +211,10 @@ class FakeCore:
         self.explained: list[LaunchedServer] = []
         self.explain_gate = threading.Event()
         self.explain_gate.set()
+        self.histories: dict[str, tuple[LiveMetrics, ...]] = {}
+        self.reliefs: dict[Bound, tuple[FlagChange, ...] | Exception] = {}
+        self.relieved: list[tuple[str, Bound]] = []
+        self.runs: str | Exception = "SGLang 0.5.11 of /opt/sglang/bin/python runs them"
         self.attempts: dict[str, tuple[Attempt, ...]] = {}
         self.grace_s = 30.0
         self.asked = self.looks = 0
@@ -229,6 +239,12 @@ class FakeCore:
         if isinstance(self.now, Exception):
             raise self.now
         return self.now
+
+    def engine(self) -> str:
+        """What is set as `runs`."""
+        if isinstance(self.runs, Exception):
+            raise self.runs
+        return self.runs
 
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """What it was made with."""
@@ -272,6 +288,23 @@ class FakeCore:
         """Names what it is about."""
         del gpus
         return f"## report of {about.name}/{about.launch}\n"
+
+    def live_history(self, address: str) -> tuple[LiveMetrics, ...]:
+        """What is set in `histories` for this name."""
+        return self.histories.get(address.partition("/")[0], ())
+
+    def limit(self, address: str) -> Limit:
+        """What those figures show."""
+        return find_limit(recent(self.live_history(address)))
+
+    def relief(self, address: str, bound: Bound, gpus: GpuReading) -> tuple[FlagChange, ...]:
+        """What is set in `reliefs`."""
+        del gpus
+        self.relieved.append((address, bound))
+        answer = self.reliefs.get(bound, ())
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
 
     def attempts_at(self, name: str) -> tuple[Attempt, ...]:
         """What is set in `attempts` for this name."""

@@ -23,7 +23,7 @@ from tui.app.holders import (
     owners_by_pid,
     share_cells,
 )
-from tui.app.widgets.gpu_panel import bar_content, panel_lines
+from tui.app.widgets.gpu_lines import bar_content, panel_lines
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.states import State
 from tui.observe import Snapshot

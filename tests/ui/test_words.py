@@ -113,7 +113,7 @@ def test_a_stop_says_what_it_waits_for() -> None:
     draining = instance("a", State.STOPPING, phase="draining", phase_s=12.9)
     assert last_word(draining) == "draining 12 s"
     waiting = instance("a", State.STOPPING, phase="waiting for its memory", phase_s=3.0, attended=False)
-    assert last_word(waiting) == "waiting for its memory 3 s, not attended"
+    assert last_word(waiting) == "waiting for its memory 3 s, not attended (sgltui adopt)"
     assert last_word(instance("a", State.STOPPING)) == ""
     left = instance("a", State.STOPPED, cause="pid 77 survived")
     assert last_word(left) == "pid 77 survived"

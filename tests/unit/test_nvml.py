@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import pwd
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -67,6 +69,9 @@ def test_all_figures_of_two_gpus(fake_nvml: FakeNvml, gpu_child: GpuChild) -> No
                 "capability": [9, 0],
                 "processes": [{"pid": NO_SUCH_PID, "used_bytes": 943718400, "user": None, "command": None}],
                 "problem": None,
+                "problem_since": None,
+                "instances": [],
+                "shares_host_memory": False,
             },
             {
                 "index": 1,
@@ -84,6 +89,9 @@ def test_all_figures_of_two_gpus(fake_nvml: FakeNvml, gpu_child: GpuChild) -> No
                 "capability": [12, 0],
                 "processes": [],
                 "problem": None,
+                "problem_since": None,
+                "instances": [],
+                "shares_host_memory": False,
             },
         ],
     }
@@ -100,10 +108,71 @@ def test_memory_info_version_1_counts_the_reserve_as_used(fake_nvml: FakeNvml, g
     }
 
 
-def test_a_gpu_that_shares_the_cpus_memory_has_no_memory_figure(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:
+def test_a_gpu_that_shares_the_cpus_memory_tells_the_hosts(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:
     fake_nvml.tell("error nvmlDeviceGetMemoryInfo_v2 3", "error nvmlDeviceGetMemoryInfo 3", "utilization 0 12")
-    gpu = read_gpus(gpu_child)[0]
-    assert (gpu["memory"], gpu["utilization_percent"], gpu["problem"]) == (None, 12, None)
+    [gpu] = read_gpus(gpu_child)
+    assert (gpu["shares_host_memory"], gpu["utilization_percent"], gpu["problem"]) == (True, 12, None)
+    memory, host = gpu["memory"], host_memory()
+    assert memory["total_bytes"] == host["MemTotal"]
+    assert memory["free_bytes"] == pytest.approx(host["MemAvailable"], rel=0.5)  # others run here, too
+    assert memory["used_bytes"] == memory["total_bytes"] - memory["free_bytes"]
+    assert memory["reserved_bytes"] is None
+
+
+def test_memory_that_is_only_not_told_is_not_the_hosts(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:
+    fake_nvml.tell("error nvmlDeviceGetMemoryInfo_v2 21", "error nvmlDeviceGetMemoryInfo 21")
+    [gpu] = read_gpus(gpu_child)
+    assert (gpu["shares_host_memory"], gpu["memory"], gpu["problem"]) == (False, None, None)
+
+
+def host_memory() -> dict[str, int]:
+    """Bytes, as the kernel tells them."""
+    lines = (line.split() for line in Path("/proc/meminfo").read_text().splitlines())
+    return {name.rstrip(":"): int(kib) * 1024 for name, kib, *_ in lines}
+
+
+SPLIT = (
+    "name 0 NVIDIA A100-SXM4-40GB",
+    f"memory 0 {40960 * MIB} {6000 * MIB} {500 * MIB}",
+    "mig 0 0 NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+    f"mig_memory 0 0 {20096 * MIB} {6000 * MIB} {20 * MIB}",
+    f"mig_compute 0 0 {NO_SUCH_PID} {5900 * MIB}",
+    "mig 0 4 NVIDIA A100-SXM4-40GB MIG 1g.5gb",
+    f"mig_memory 0 4 {4864 * MIB} 0 {13 * MIB}",
+    "mig_uuid 0 4 MIG-5f2e9a33-0000-4000-8000-000000000000",
+)
+
+
+def test_a_split_gpu_tells_its_instances(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:
+    fake_nvml.tell(*SPLIT, "gpus 2", "error 0 nvmlDeviceGetComputeRunningProcesses_v3 4")
+    split, whole = read_gpus(gpu_child)
+    assert (whole["instances"], split["problem"]) == ([], None)
+    first, second = split["instances"]
+    assert [part["index"] for part in (first, second)] == [0, 4]
+    assert [part["name"] for part in (first, second)] == ["MIG 3g.20gb", "MIG 1g.5gb"]
+    assert second["uuid"] == "MIG-5f2e9a33-0000-4000-8000-000000000000"
+    assert second["memory"] == {
+        "total_bytes": 4864 * MIB,
+        "used_bytes": 0,
+        "free_bytes": 4851 * MIB,
+        "reserved_bytes": 13 * MIB,
+    }
+    holder = {"pid": NO_SUCH_PID, "used_bytes": 5900 * MIB, "user": None, "command": None}
+    assert (first["processes"], second["processes"]) == ([holder], [])
+    assert split["processes"] == [holder]  # though its own list is refused: that needs rights over the whole of it
+
+
+def test_an_instance_that_goes_while_it_is_read_is_left_out(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:
+    fake_nvml.tell(*SPLIT, "error nvmlDeviceGetMigDeviceHandleByIndex 6")
+    [gpu] = read_gpus(gpu_child)
+    assert (gpu["instances"], gpu["problem"]) == ([], None)
+
+
+@pytest.mark.parametrize("function", ["nvmlDeviceGetMigMode", "nvmlDeviceGetMaxMigDeviceCount"])
+def test_a_driver_without_mig(fake_nvml: FakeNvml, gpu_child: GpuChild, function: str) -> None:
+    fake_nvml.tell(*SPLIT, f"error {function} 3")
+    [gpu] = read_gpus(gpu_child)
+    assert (gpu["instances"], gpu["problem"]) == ([], None)
 
 
 @pytest.mark.parametrize("code", [3, 13, 21], ids=["not supported", "function not found", "no data"])
@@ -197,11 +266,28 @@ def test_the_problem_of_one_gpu_leaves_the_other(
     fake_nvml.tell(*TWO_GPUS, f"error 0 {function} {code}")
     ill, well = read_gpus(gpu_child)
     assert words in ill.pop("problem")
+    since = datetime.fromisoformat(ill.pop("problem_since"))
+    assert abs((datetime.now(UTC) - since).total_seconds()) < 3600
+    assert read_gpus(gpu_child)[0]["problem_since"] == since.isoformat().replace("+00:00", "Z")  # the first time counts
     assert (ill["index"], ill["uuid"], ill["name"]) == (0, FIRST_UUID, "NVIDIA H200")
     assert not any(ill[key] for key in ill.keys() - {"index", "uuid", "name"})
     assert well == before[1]
     fake_nvml.tell(*TWO_GPUS)
     assert read_gpus(gpu_child) == before
+
+
+def test_a_gpu_that_fell_off_the_bus_keeps_its_row(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:
+    fake_nvml.tell(*TWO_GPUS)
+    first, second = read_gpus(gpu_child)
+    # Opened again, the driver counts what is left: the second one is the first now.
+    fake_nvml.tell("gpus 1", f"uuid 0 {SECOND_UUID}", f"memory 0 {97887 * MIB} 0 {614 * MIB}")
+    left, gone = read_gpus(gpu_child)
+    assert (left["uuid"], left["problem"]) == (SECOND_UUID, None)
+    assert (gone["index"], gone["uuid"], gone["name"], gone["memory"]) == (0, FIRST_UUID, "NVIDIA H200", None)
+    assert gone["problem"].startswith("this GPU is gone from the bus: look for Xid")
+    assert gone["problem_since"] is not None
+    fake_nvml.tell(*TWO_GPUS)
+    assert read_gpus(gpu_child) == [first, second]
 
 
 def test_a_gpu_that_was_never_read_has_a_name_of_its_own(fake_nvml: FakeNvml, gpu_child: GpuChild) -> None:

@@ -13,6 +13,8 @@ from textual.reactive import var
 from textual.screen import Screen
 
 from tui.app import theme
+from tui.app.advice import AdviceAnswer
+from tui.app.advisor import Advisor
 from tui.app.arranging import ArrangingApp
 from tui.app.bridge import Sampler, in_thread
 from tui.app.budgets import BudgetAnswer
@@ -27,7 +29,9 @@ from tui.app.inquiry import Inquiry
 from tui.app.layout import LayoutFile
 from tui.app.messages import (
     AdjustAsked,
+    AdviceAsked,
     BudgetAsked,
+    EngineAsked,
     Explained,
     ExplanationAsked,
     HistoryDialogue,
@@ -49,6 +53,7 @@ from tui.app.screens.help import HelpScreen
 from tui.app.screens.launch import LaunchScreen
 from tui.app.widgets.log_prompt import take_typed_ahead
 from tui.app.words import farewell
+from tui.errors import SgltuiError
 
 _FAREWELL_S = 1.0  # as long is waited for a last look on leaving
 
@@ -79,6 +84,8 @@ class SgltuiApp(ArrangingApp):
     trouble: var[Trouble | None] = var(None)
     budget: var[BudgetAnswer | None] = var(None)
     explanation: var[ExplanationAnswer | None] = var(None, always_update=True)
+    advice: var[AdviceAnswer | None] = var(None)
+    engine: var[str | Trouble | None] = var(None)
 
     def __init__(
         self,
@@ -98,6 +105,7 @@ class SgltuiApp(ArrangingApp):
         self._planner = Planner(core, self._show_budget)
         self._ended = threading.Event()
         self._inquiry = Inquiry(core, self._show_explanation)
+        self._advisor = Advisor(core, self._show_advice)
 
     def get_default_screen(self) -> Screen[None]:
         """The dashboard, bound to this app's state."""
@@ -106,6 +114,8 @@ class SgltuiApp(ArrangingApp):
             SgltuiApp.trouble,
             SgltuiApp.budget,
             SgltuiApp.explanation,
+            SgltuiApp.advice,
+            SgltuiApp.engine,
             SgltuiApp.notices,
             SgltuiApp.stopping,
             SgltuiApp.wanted,
@@ -147,6 +157,15 @@ class SgltuiApp(ArrangingApp):
         """Look into its log, after the look that is under way."""
         if self._inquiry.ask(message.question):
             self._start("explanation", "the explanation", self._inquiry.work)
+
+    def on_advice_asked(self, message: AdviceAsked) -> None:
+        """Ask what limits it, after the question that is under way."""
+        if self._advisor.ask(message.question):
+            self._start("advice", "what limits it", self._advisor.work)
+
+    def on_engine_asked(self, _: EngineAsked) -> None:
+        """Look for it."""
+        self._start("engine", "SGLang", self._find_engine)
 
     def on_report_wanted(self, message: ReportWanted) -> None:
         """Write it, and give it to the terminal's clipboard."""
@@ -212,6 +231,15 @@ class SgltuiApp(ArrangingApp):
 
     def _show_explanation(self, answer: ExplanationAnswer) -> None:
         self.explanation = answer
+
+    def _show_advice(self, answer: AdviceAnswer) -> None:
+        self.advice = answer
+
+    async def _find_engine(self) -> None:
+        try:
+            self.engine = await in_thread(self._core.engine)
+        except SgltuiError as error:
+            self.engine = trouble_of(error)
 
     async def _copy_report(self, question: ExplanationQuestion) -> None:
         name = question.about.name

@@ -7,11 +7,13 @@ from dataclasses import dataclass, field
 from threading import Event
 from typing import Protocol
 
-from tui.budget.types import MemoryBudget
+from tui.budget.types import FlagChange, MemoryBudget
 from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.launch.explanations import Explanation
 from tui.launch.history import Attempt
+from tui.metrics.limits import Bound, Limit
+from tui.metrics.live import LiveMetrics
 from tui.metrics.smoke import Smoke
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
@@ -146,6 +148,14 @@ class Core(Protocol):
         """Look at the machine now; one thread calls it, about once a second."""
         ...
 
+    def engine(self) -> str:
+        """What runs servers, where no preset says otherwise: its release and its interpreter.
+
+        Raises:
+            SgltuiError: nothing would; says what to do.
+        """
+        ...
+
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""
         ...
@@ -179,6 +189,22 @@ class Core(Protocol):
 
         Raises:
             SgltuiError: nobody can tell; says why, and what to do.
+        """
+        ...
+
+    def live_history(self, address: str) -> tuple[LiveMetrics, ...]:
+        """What `NAME/LAUNCH` did in the last hour, oldest first, as far as somebody looked."""
+        ...
+
+    def limit(self, address: str) -> Limit:
+        """What limits it now, by its last minute."""
+        ...
+
+    def relief(self, address: str, bound: Bound, gpus: GpuReading) -> tuple[FlagChange, ...]:
+        """Changes that would give it more of what limits it, with their price; takes some tenths of a second.
+
+        Raises:
+            SgltuiError: nobody can plan for it; says why.
         """
         ...
 

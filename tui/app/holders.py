@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 
@@ -67,13 +67,38 @@ def owners_by_pid(instances: Iterable[Instance]) -> dict[int, str]:
     return {member.pid: instance.name for instance in instances if instance.local for member in instance.members}
 
 
-def holders_of(gpu: GpuSnapshot, owners: Mapping[int, str], letters: Letters) -> tuple[Holder, ...]:
-    """Everybody who holds memory of one GPU, in the order of its bar."""
+def told_by_difference(instances: Iterable[Instance]) -> dict[str, Instance]:
+    """By GPU, the server whose processes the driver doesn't name; none where there are two of them."""
+    found: dict[str, list[Instance]] = {}
+    for instance in instances:
+        if instance.local and instance.memory_by_difference:
+            for uuid in instance.gpus:
+                found.setdefault(uuid, []).append(instance)
+    return {uuid: servers[0] for uuid, servers in found.items() if len(servers) == 1}
+
+
+def holders_of(
+    gpu: GpuSnapshot, owners: Mapping[int, str], letters: Letters, by_difference: Mapping[str, Instance] | None = None
+) -> tuple[Holder, ...]:
+    """Everybody who holds memory of one GPU, in the order of its bar.
+
+    Args:
+        gpu: the GPU.
+        owners: of pids.
+        letters: of servers.
+        by_difference: the server that has what nobody else is known to hold, by GPU.
+    """
     if gpu.memory is None:
         return ()
     ours = [_ours(process, owners[process.pid], letters) for process in gpu.processes if process.pid in owners]
-    others = [_foreign(process) for process in gpu.processes if process.pid not in owners]
-    return in_order((*merge(ours), *others, *_untold(gpu.memory, gpu.processes), *_reserved(gpu.memory)))
+    others = [process for process in gpu.processes if process.pid not in owners]
+    known = (*merge(ours), *map(_foreign, others))
+    held = (*known, *_untold(gpu, gpu.memory))
+    server = (by_difference or {}).get(gpu.uuid)
+    if server is not None:
+        nameless = {_foreign(process) for process in others if process.command is None}
+        held = (*(one for one in known if one not in nameless), *_differing(server, gpu, held, nameless, letters))
+    return in_order((*held, *_reserved(gpu.memory)))
 
 
 def in_order(holders: Iterable[Holder]) -> tuple[Holder, ...]:
@@ -124,19 +149,35 @@ def _ours(process: GpuProcess, name: str, letters: Letters) -> Holder:
     return Holder(letter, name, process.used_bytes, letter_style(letter))
 
 
+def _differing(
+    server: Instance, gpu: GpuSnapshot, held: Iterable[Holder], nameless: Collection[Holder], letters: Letters
+) -> tuple[Holder, ...]:
+    """The server's share of what nobody is known to hold, and what is more than that."""
+    unknown = sum(one.size_bytes or 0 for one in held if one in nameless or one.sign == UNTOLD)
+    share = min(unknown, server.memory_bytes or 0)
+    letter = letters.get(server.name, _NO_LETTER)
+    rest = _untold_holder(gpu, unknown - share)
+    return (Holder(letter, f"{server.name}, by difference", share, letter_style(letter)), *rest)
+
+
 def _foreign(process: GpuProcess) -> Holder:
     program = PurePath(process.command.split()[0]).name if process.command and process.command.split() else ""
     parts = (program, f"pid {process.pid}", f"user {process.user}" if process.user else "")
     return Holder(FOREIGN, ", ".join(part for part in parts if part), process.used_bytes, "$foreign")
 
 
-def _untold(memory: GpuMemory, processes: Iterable[GpuProcess]) -> tuple[Holder, ...]:
-    told = sum(process.used_bytes or 0 for process in processes)
-    rest = memory.used_bytes - told
-    if rest < _UNTOLD_FROM_BYTES:
+def _untold(gpu: GpuSnapshot, memory: GpuMemory) -> tuple[Holder, ...]:
+    told = sum(process.used_bytes or 0 for process in gpu.processes)
+    return _untold_holder(gpu, memory.used_bytes - told)
+
+
+def _untold_holder(gpu: GpuSnapshot, rest: int) -> tuple[Holder, ...]:
+    if gpu.memory is None or rest < _UNTOLD_FROM_BYTES:
         return ()
     # Memory info v1 counts what the driver reserves into what is used.
-    label = "driver, or not told by it" if memory.reserved_bytes is None else "not told by the driver"
+    label = "driver, or not told by it" if gpu.memory.reserved_bytes is None else "not told by the driver"
+    if gpu.shares_host_memory:
+        label = "the host's own programs"
     return (Holder(UNTOLD, label, rest, "$foreign"),)
 
 

@@ -30,7 +30,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     theme: str | None = None
-    in_front: Literal["budget", "finding", "log"] = "budget"
+    in_front: Literal["budget", "finding", "live", "log"] = "budget"
     sizes: dict[str, Steps] = {}
     wrap: bool = False
     hide_access: bool = False

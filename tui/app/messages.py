@@ -8,6 +8,7 @@ from typing import Protocol
 
 from textual.message import Message
 
+from tui.app.advice import AdviceQuestion
 from tui.app.budgets import BudgetQuestion
 from tui.app.core import Adjusted, Editable, LaunchRequest
 from tui.app.findings import ExplanationQuestion
@@ -153,6 +154,18 @@ class ExplanationAsked(Message):
     """Somebody looks at a server: what is the matter with it?"""
 
     question: ExplanationQuestion
+
+
+@dataclass
+class AdviceAsked(Message):
+    """Somebody looks at a server that runs: what limits it?"""
+
+    question: AdviceQuestion
+
+
+@dataclass
+class EngineAsked(Message):
+    """Nothing was launched yet: what would run a server?"""
 
 
 @dataclass

@@ -118,7 +118,7 @@ def _phase_word(instance: Instance) -> str:
 
 
 def _attendance(instance: Instance) -> str:
-    return "" if instance.attended else "not attended"
+    return "" if instance.attended else "not attended (sgltui adopt)"
 
 
 def _joined(*words: str) -> str:

@@ -85,6 +85,12 @@ class LocalCore:
         """
         return find_relief(self._context.places, find_launch(self._context.places, address), gpus, bound)
 
+    def engine(self) -> str:
+        """The release and the interpreter that run servers, where no preset says otherwise."""
+        places, settings = self._context.places, self._context.settings
+        found = find_interpreter(None, settings.python, places.simulated, places.settings_file)
+        return f"SGLang {found.sglang_version} of {found.python} runs them"
+
     def presets(self) -> tuple[tuple[Preset, ...], tuple[PresetProblem, ...]]:
         """The presets that can be read, and why the others can't."""
         found = load_presets(self._context.places)

@@ -46,7 +46,24 @@ def as_contract(gpu: GpuSnapshot, owners: dict[int, str]) -> dict[str, Any]:
         "temperature_c": gpu.temperature_c,
         "power_w": gpu.power_w,
         "problem": gpu.problem,
+        "problem_since": None if gpu.problem_since is None else gpu.problem_since.isoformat(timespec="seconds"),
+        "shares_host_memory": gpu.shares_host_memory,
+        "mig_instances": [_part(part, owners) for part in gpu.instances],
         "processes": [_process(process, owners) for process in gpu.processes],
+    }
+
+
+def _part(part: GpuSnapshot, owners: dict[int, str]) -> dict[str, Any]:
+    """A MIG instance; the driver tells nothing else of one."""
+    memory = part.memory
+    return {
+        "index": part.index,
+        "uuid": part.uuid,
+        "name": part.name,
+        "total_mib": memory and _mib(memory.total_bytes),
+        "used_mib": memory and _mib(memory.used_bytes),
+        "free_mib": memory and _mib(memory.free_bytes),
+        "processes": [_process(process, owners) for process in part.processes],
     }
 
 
@@ -71,7 +88,7 @@ def _mib(size_bytes: int | None) -> int | None:
 def _print(reading: GpuReading, owners: dict[int, str]) -> None:
     if not reading.gpus:
         return
-    print_table(_HEADER, (_row(gpu) for gpu in reading.gpus))
+    print_table(_HEADER, (row for gpu in reading.gpus for row in (_row(gpu), *map(_part_row, gpu.instances))))
     holders = [holder for gpu in reading.gpus for holder in _holders(gpu, owners)]
     if holders:
         print()
@@ -89,7 +106,8 @@ def _holders(gpu: GpuSnapshot, owners: dict[int, str]) -> list[tuple[str, ...]]:
     if gpu.memory is not None and None not in sizes:
         unexplained = gpu.memory.used_bytes - sum(size for size in sizes if size is not None)
         if unexplained > _UNEXPLAINED_BYTES:
-            rows.append((index, "-", "-", format_gib(unexplained), "no process that the driver tells of"))
+            who = "the host's own programs" if gpu.shares_host_memory else "no process that the driver tells of"
+            rows.append((index, "-", "-", format_gib(unexplained), who))
     return rows
 
 
@@ -99,7 +117,7 @@ def _row(gpu: GpuSnapshot) -> tuple[str, ...]:
         return (str(gpu.index), gpu.name, gpu.problem or "-", *"------")
     return (
         str(gpu.index),
-        gpu.name,
+        f"{gpu.name} (host memory)" if gpu.shares_host_memory else gpu.name,
         format_gib(memory.used_bytes),
         format_gib(memory.reserved_bytes),
         format_gib(memory.free_bytes),
@@ -108,6 +126,12 @@ def _row(gpu: GpuSnapshot) -> tuple[str, ...]:
         _with_unit(gpu.temperature_c, "°C"),
         _with_unit(None if gpu.power_w is None else round(gpu.power_w), "W"),
     )
+
+
+def _part_row(part: GpuSnapshot) -> tuple[str, ...]:
+    """A MIG instance, below its GPU."""
+    index, *others = _row(part)
+    return f"  {index}", *others
 
 
 def _with_unit(value: int | None, unit: str) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tui.budget.types import FlagChange
-from tui.cli.plot import sparkline
 from tui.metrics.limits import Bound, Limit
 from tui.metrics.load import Outcome, Sample, percentile
+from tui.metrics.plot import sparkline
 from tui.text import printable
 from tui.units import GIB
 

@@ -5,6 +5,7 @@ Structs rather than dataclasses, here and wherever `sgltui ps` comes by: they ta
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Protocol
 
 from msgspec import Struct
@@ -43,6 +44,11 @@ class GpuSnapshot(Struct, frozen=True):
 
     Attributes:
         capability: CUDA compute capability, major and minor.
+        problem_since: when it was first met.
+        instances: the parts it is split into (MIG), each with its own memory and processes; `index` is the part's, and
+            `name` its profile. Nothing can run on the whole then; its own memory and processes are those of all parts.
+        shares_host_memory: it has no memory of its own (GB10, Jetson): what is told is the host's, and free is what
+            programs could get.
     """
 
     index: int
@@ -55,6 +61,9 @@ class GpuSnapshot(Struct, frozen=True):
     capability: tuple[int, int] | None = None
     processes: tuple[GpuProcess, ...] = ()
     problem: str | None = None
+    problem_since: datetime | None = None
+    instances: tuple[GpuSnapshot, ...] = ()
+    shares_host_memory: bool = False
 
 
 class GpuProblem(Struct, frozen=True):

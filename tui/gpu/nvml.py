@@ -1,16 +1,22 @@
 """The GPUs of this machine. The one gate to NVML, the driver's library, through nvidia-ml-py.
 
 Facts about NVML are from its reference (nvml.h): memory info v2 tells `reserved` apart from `used`, v1 counts
-it into `used`; power is in mW; `nvmlDeviceGetCount` also counts devices that we may not open.
+it into `used`; power is in mW; `nvmlDeviceGetCount` also counts devices that we may not open. A GPU in MIG mode lists
+its instances by an index that has holes; the memory and processes of one are asked of its own handle. A GPU that fell
+off the bus is lost while the library stays open, and isn't counted any more once that was opened again: those behind
+it have other indices then.
 """
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
+import psutil
 import pynvml
+from msgspec import structs
 
 from tui.gpu import GpuMemory, GpuProblem, GpuProcess, GpuReading, GpuSnapshot
 from tui.gpu.processes import describe_process
@@ -60,6 +66,7 @@ _GPU_PROBLEMS = {
     pynvml.NVML_ERROR_RESET_REQUIRED: "this GPU needs a reset: stop what uses it, then run `nvidia-smi -r`",
     pynvml.NVML_ERROR_NO_PERMISSION: "no permission to read this GPU: this job or container wasn't given it",
 }
+_GONE = "this GPU is gone from the bus: look for Xid in `dmesg`, then reboot"
 
 
 class NvmlReader:
@@ -73,6 +80,8 @@ class NvmlReader:
         self._is_open = False
         self._is_stale = False
         self._identities: dict[int, tuple[str, str]] = {}  # uuid and name, still known when a GPU is lost
+        self._known: dict[str, tuple[int, str]] = {}  # by uuid the index and name of each GPU that could ever be read
+        self._ill_since: dict[str, datetime] = {}
 
     def read(self) -> GpuReading:
         """Take a reading now; trouble with the driver or a GPU is part of it, never an exception."""
@@ -86,7 +95,8 @@ class NvmlReader:
         if count == 0:
             self.close()
             return GpuReading(driver=driver, problem=_NO_GPU)
-        return GpuReading(tuple(self._read_gpu(index) for index in range(count)), driver)
+        found = [self._read_gpu(index) for index in range(count)]
+        return GpuReading(tuple(self._dated(gpu) for gpu in (*found, *self._gone(found))), driver)
 
     def close(self) -> None:
         """Let go of the driver; a later `read` opens it again."""
@@ -109,29 +119,93 @@ class NvmlReader:
             uuid = _ask_text(pynvml.nvmlDeviceGetUUID, handle)
             name = _ask_text(pynvml.nvmlDeviceGetName, handle)
             self._identities[index] = uuid, name
-            return _read_snapshot(index, uuid, name, handle)
+            snapshot = _read_snapshot(index, uuid, name, handle)
+            self._known[uuid] = index, name
         except pynvml.NVMLError as error:
             self._is_stale = self._is_stale or error.value in _STALE
             uuid, name = self._identities.get(index, (f"unknown-{index}", "unknown GPU"))
             problem = _GPU_PROBLEMS.get(error.value, f"this GPU can't be read: {error}; see `nvidia-smi`")
             return GpuSnapshot(index, uuid, name, None, problem=problem)
+        return snapshot
+
+    def _gone(self, found: Sequence[GpuSnapshot]) -> Iterator[GpuSnapshot]:
+        """GPUs that could be read and aren't counted any more; a person looks for them."""
+        seen = {gpu.uuid for gpu in found}
+        for uuid, (index, name) in self._known.items():
+            if uuid not in seen:
+                yield GpuSnapshot(index, uuid, name, None, problem=_GONE)
+
+    def _dated(self, gpu: GpuSnapshot) -> GpuSnapshot:
+        """Since when it is ill."""
+        if gpu.problem is None:
+            self._ill_since.pop(gpu.uuid, None)
+            return gpu
+        since = self._ill_since.setdefault(gpu.uuid, datetime.now(UTC))
+        return structs.replace(gpu, problem_since=since)
 
 
 def _read_snapshot(index: int, uuid: str, name: str, handle: Any) -> GpuSnapshot:
     memory = _read_memory(handle)
+    is_shared = memory is None and _has_no_memory(handle)
+    parts = tuple(_read_instances(handle))
     rates = _optional(pynvml.nvmlDeviceGetUtilizationRates, handle)
     power_mw = _optional(pynvml.nvmlDeviceGetPowerUsage, handle)
     return GpuSnapshot(
         index,
         uuid,
         name,
-        memory,
+        _read_host_memory() if is_shared else memory,
         utilization_percent=None if rates is None else rates.gpu,
         temperature_c=_optional(pynvml.nvmlDeviceGetTemperature, handle, pynvml.NVML_TEMPERATURE_GPU),
         power_w=None if power_mw is None else power_mw / _MW_PER_W,
         capability=_read_capability(handle),
-        processes=_read_processes(handle),
+        processes=_all_processes(_read_processes(handle), parts),
+        instances=parts,
+        shares_host_memory=is_shared,
     )
+
+
+def _read_instances(handle: Any) -> Iterator[GpuSnapshot]:
+    """The parts of a GPU in MIG mode; none where it isn't."""
+    mode = _optional(pynvml.nvmlDeviceGetMigMode, handle)
+    if mode is None or mode[0] != pynvml.NVML_DEVICE_MIG_ENABLE:
+        return
+    for index in range(_optional(pynvml.nvmlDeviceGetMaxMigDeviceCount, handle) or 0):
+        with contextlib.suppress(pynvml.NVMLError_NotFound, pynvml.NVMLError_InvalidArgument):
+            part = pynvml.nvmlDeviceGetMigDeviceHandleByIndex(handle, index)
+            name = _ask_text(pynvml.nvmlDeviceGetName, part)
+            yield GpuSnapshot(
+                index,
+                _ask_text(pynvml.nvmlDeviceGetUUID, part),
+                f"MIG{name.rpartition('MIG')[2]}",  # of `NVIDIA A100-SXM4-40GB MIG 1g.5gb`: the GPU's name is known
+                _read_memory(part),
+                capability=_read_capability(handle),
+                processes=_read_processes(part),
+            )
+
+
+def _all_processes(own: tuple[GpuProcess, ...], parts: Sequence[GpuSnapshot]) -> tuple[GpuProcess, ...]:
+    """Without rights over a split GPU only its parts name processes."""
+    found = {process.pid: process for part in parts for process in part.processes}
+    for process in own:
+        if process.used_bytes is not None or process.pid not in found:
+            found[process.pid] = process
+    return tuple(found[pid] for pid in sorted(found))
+
+
+def _has_no_memory(handle: Any) -> bool:
+    """GPU and CPU share theirs: the driver answers that memory isn't a thing to ask of it."""
+    try:
+        pynvml.nvmlDeviceGetMemoryInfo(handle)
+    except pynvml.NVMLError as error:
+        return bool(error.value == pynvml.NVML_ERROR_NOT_SUPPORTED)
+    return False
+
+
+def _read_host_memory() -> GpuMemory:
+    """Free is what programs can get, as SGLang counts it there (0.5.11, srt/utils/common.py:523)."""
+    host = psutil.virtual_memory()
+    return GpuMemory(host.total, host.total - host.available, host.available, None)
 
 
 def _read_capability(handle: Any) -> tuple[int, int] | None:

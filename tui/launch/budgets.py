@@ -84,7 +84,7 @@ class Budgets:
         measured, known = fill(Measured(), recall(self._places, spec, release, cards))
         budget = self._plan(spec, release, cards, smallest_total(reading), measured)
         notes = budget.notes if known is None else (*budget.notes, known)
-        return replace(_warned(budget, doubt, *_loading_doubts(gpus, running)), notes=notes)
+        return replace(_warned(budget, doubt, *_memory_doubts(gpus), *_loading_doubts(gpus, running)), notes=notes)
 
     def plan_launch(self, address: str, reading: GpuReading, own: Collection[int]) -> MemoryBudget:
         """What a launch takes that was made, on the GPUs it was given, were it made again now.
@@ -105,7 +105,7 @@ class Budgets:
         others = [one for one in guard.running(self._places) if one.launch.name != launch.name]
         cards = cards_of(gpus, own, _names(others))
         budget = self._plan(spec_of(launch), _release_of(launch), cards, smallest_total(reading))
-        doubts = (*(_share_doubt(gpu, own) for gpu in gpus), *_loading_doubts(gpus, others))
+        doubts = (*(_share_doubt(gpu, own) for gpu in gpus), *_memory_doubts(gpus), *_loading_doubts(gpus, others))
         return _warned(budget, _release_doubt(launch), *doubts)
 
     def read(self, model: str) -> Model:
@@ -175,6 +175,19 @@ def _share_doubt(gpu: GpuSnapshot, own: Collection[int]) -> str | None:
     if knows_share(gpu, own):
         return None
     return f"the driver doesn't tell who holds memory of GPU {gpu.index}: all that is in use is taken for its own"
+
+
+def _memory_doubts(gpus: Sequence[GpuSnapshot]) -> list[str]:
+    """GPUs whose memory isn't theirs alone, or isn't one."""
+    shared = [
+        f"GPU {gpu.index} shares the host's memory: what other programs take later is missing there"
+        for gpu in gpus
+        if gpu.shares_host_memory
+    ]
+    split = [
+        f"GPU {gpu.index} is split into MIG instances now: no plan is of one of those" for gpu in gpus if gpu.instances
+    ]
+    return shared + split
 
 
 def _loading_doubts(gpus: Sequence[GpuSnapshot], others: Iterable[Recorded]) -> list[str]:

@@ -103,7 +103,7 @@ def choose_gpus(
     elif not reading.gpus:
         return ()
     else:
-        allowed = [gpu for gpu in reading.gpus if gpu.memory is not None and _is_visible(gpu, visible)]
+        allowed = [gpu for gpu in reading.gpus if _is_usable(gpu) and _is_visible(gpu, visible)]
         best_first = sorted(allowed, key=lambda gpu: (gpu.uuid in promised, -_free_bytes(gpu)))
         chosen = tuple(sorted(best_first[:count], key=lambda gpu: gpu.index))
     if len(chosen) < count:
@@ -174,9 +174,25 @@ def _find_gpu(reading: GpuReading, wanted: int | str) -> GpuSnapshot:
         raise RefusedError(f"GPU {wanted} can't be used: {reading.problem.what}", reading.problem.hint)
     for gpu in reading.gpus:
         if wanted in (gpu.index, gpu.uuid):
+            _check_gpu(gpu, wanted)
             return gpu
     there = ", ".join(str(gpu.index) for gpu in reading.gpus) or "none"
     raise RefusedError(f"there is no GPU {wanted}", f"this machine has: {there} (see `sgltui gpus`)")
+
+
+def _is_usable(gpu: GpuSnapshot) -> bool:
+    return gpu.memory is not None and not gpu.instances
+
+
+def _check_gpu(gpu: GpuSnapshot, wanted: int | str) -> None:
+    if gpu.problem is not None:
+        raise RefusedError(f"GPU {wanted} can't be used", gpu.problem)
+    if gpu.instances:
+        parts = ", ".join(f"{part.name} {part.uuid}" for part in gpu.instances)
+        raise RefusedError(
+            f"GPU {wanted} is split into MIG instances ({parts}): nothing can run on the whole of it",
+            "run SGLang on an instance by hand, with CUDA_VISIBLE_DEVICES=MIG-uuid; sgltui doesn't launch on them",
+        )
 
 
 def _is_visible(gpu: GpuSnapshot, visible: str | None) -> bool:

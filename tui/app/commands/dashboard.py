@@ -106,6 +106,9 @@ GO_TO_BUDGET = Command("budget", ("4",), "budget", "Go to the budget.", "focus_p
 GO_TO_FINDING = Command(
     "finding-panel", ("5",), "finding", "Go to what was found: why it failed.", "focus_panel('finding')"
 )
+GO_TO_LIVE = Command(
+    "live-panel", ("6",), "live", "Go to what it does: what limits it, and its last hour.", "focus_panel('live')"
+)
 BACK = Command(
     "back", ("escape",), "back", "Show everything again; else clear the messages below.", "back", palette=False
 )
@@ -131,6 +134,7 @@ DASHBOARD = (
     GO_TO_LOG,
     GO_TO_BUDGET,
     GO_TO_FINDING,
+    GO_TO_LIVE,
     *MOVES,
     *MOVES_SIDEWAYS,
     BACK,

@@ -22,6 +22,8 @@ from tui.keeper.states import State
 from tui.observe import Instance, Snapshot
 from tui.units import format_duration, format_gib
 
+_SERVING = frozenset({State.READY, State.STOPPING})
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -116,11 +118,27 @@ def leave_question(busy: Sequence[str]) -> Question:
 
 
 def _consequence(instance: Instance, grace_s: float, *, kill: bool) -> str:
+    known = _requests_in_flight(instance)
     if kill:
-        return "SIGKILL to all of its processes, now: running requests are lost."
+        lost = known if known is not None else "running requests" if instance.state in _SERVING else ""
+        return f"SIGKILL to all of its processes, now{f'; that loses {lost}' if lost else ''}."
     if instance.state is not State.READY:
         return "It isn't ready: no requests are lost."
-    return f"Running requests get {grace_s:g} s to finish; what still runs then is killed."
+    if known == "":
+        return f"It has no requests now; those that come until it ends get {grace_s:g} s."
+    what = (known or "running requests").capitalize()
+    return f"{what} {'get' if what.endswith('s') else 'gets'} {grace_s:g} s to finish; what still runs then is killed."
+
+
+def _requests_in_flight(instance: Instance) -> str | None:
+    """`6 running and 2 waiting requests`, empty where there are none, None where nobody tells."""
+    live = instance.live
+    if live is None or live.running is None:
+        return None
+    counts = ((live.running, "running"), (live.queued or 0, "waiting"))
+    words = " and ".join(f"{count} {what}" for count, what in counts if count)
+    is_one = live.running + (live.queued or 0) == 1
+    return f"{words} request{'' if is_one else 's'}" if words else ""
 
 
 def _holds(instance: Instance, snapshot: Snapshot | None) -> str:
@@ -128,6 +146,8 @@ def _holds(instance: Instance, snapshot: Snapshot | None) -> str:
     gpus = format_indices(indices[uuid] for uuid in instance.gpus if uuid in indices)
     where = f"GPU {gpus}" if gpus else "no GPU that can be read"
     pid = f"pid {instance.pid}" if instance.pid is not None else "pid unknown"
-    holds = "memory unknown" if instance.memory_bytes is None else f"holds {format_gib(instance.memory_bytes)} GiB"
+    about = "about " if instance.memory_by_difference else ""
+    size = format_gib(instance.memory_bytes)
+    holds = "memory unknown" if instance.memory_bytes is None else f"holds {about}{size} GiB"
     since = f", up {format_duration(instance.uptime_s)}" if instance.uptime_s is not None else ""
     return f"{pid} on {where} {holds}{since}."

@@ -12,6 +12,7 @@ from textual.binding import BindingType
 from textual.message import Message
 from textual.reactive import var
 
+from tui.app.advice import AdviceAnswer
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, again, ask_about_server
 from tui.app.command import Command, Situation, bindings
 from tui.app.commands.dashboard import ADJUST, DASHBOARD, GO_BACK, KILL, RELAUNCH, SHOW_LOG, STOP, TEST
@@ -25,6 +26,7 @@ from tui.app.messages import (
     AdjustAsked,
     BackAsked,
     BudgetAsked,
+    EngineAsked,
     Explained,
     RelaunchWanted,
     StopAsked,
@@ -32,7 +34,7 @@ from tui.app.messages import (
 )
 from tui.app.moving import move
 from tui.app.notices import Notice, Trouble
-from tui.app.screens.absence import words_for_no_budget, words_for_no_log
+from tui.app.screens.absence import words_for_no_budget, words_for_no_figures, words_for_no_log
 from tui.app.screens.panels import LEAST_COLUMNS, Panels
 from tui.app.screens.turns import LEAST_LINES, LINES_FOR_BOTH
 from tui.app.widgets.budget_panel import BudgetPanel
@@ -41,6 +43,7 @@ from tui.app.widgets.footer_bar import FooterBar
 from tui.app.widgets.gpu_panel import GpuPanel
 from tui.app.widgets.instance_rows import with_stopping
 from tui.app.widgets.instance_table import InstanceTable
+from tui.app.widgets.live_panel import LivePanel
 from tui.app.widgets.log_panel import LogPanel
 from tui.app.widgets.notice_lines import NoticeLines, trouble_line
 from tui.app.widgets.servers_panel import ServersPanel
@@ -70,6 +73,8 @@ class Dashboard(Panels):
     trouble: var[Trouble | None] = var(None, init=False)
     budget: var[BudgetAnswer | None] = var(None, init=False)
     explanation: var[ExplanationAnswer | None] = var(None, init=False, always_update=True)
+    advice: var[AdviceAnswer | None] = var(None, init=False)
+    engine: var[str | Trouble | None] = var(None, init=False)
     notices: var[tuple[Notice, ...]] = var((), init=False)
     stopping: var[frozenset[str]] = var(frozenset[str](), init=False)
     wanted: var[str | None] = var(None, init=False, always_update=True)
@@ -82,6 +87,7 @@ class Dashboard(Panels):
         self._letters: dict[str, str] = {}
         self._is_covered = False
         self._asked: BudgetQuestion | None = None
+        self._has_asked_for_engine = False
 
     def compose(self) -> ComposeResult:
         """From top to bottom."""
@@ -91,6 +97,7 @@ class Dashboard(Panels):
         yield ServersPanel(self._glyphs, read_only=self._read_only, id="servers", classes="panel")
         yield FindingPanel(self._glyphs, id="finding", classes="panel")
         yield BudgetPanel(self._glyphs, id="budget", classes="panel")
+        yield LivePanel(self._glyphs, id="live", classes="panel")
         yield self._log_panel()
         yield NoticeLines(id="notices")
         yield FooterBar()
@@ -134,6 +141,9 @@ class Dashboard(Panels):
             self._letters = assign_letters(self._letters, lettered_names(self.snapshot))
             self.query_one(TitleLine).show_reading(self.snapshot.gpus)
             self.query_one(GpuPanel).show(self.snapshot, self._letters)
+            if not self._has_asked_for_engine and not self.snapshot.instances and not self._read_only:
+                self._has_asked_for_engine = True
+                self.post_message(EngineAsked())
         self._show_servers()
 
     def watch_stopping(self) -> None:
@@ -148,6 +158,8 @@ class Dashboard(Panels):
     def watch_trouble(self) -> None:
         """Say that the figures are old, and why."""
         self.query_one("#trouble", TextLine).show(trouble_line(self.trouble, self._glyphs))
+        if self.trouble is not None:
+            self.query_one(GpuPanel).lose_sight()
 
     def watch_budget(self) -> None:
         """What a launch takes is known now."""
@@ -158,6 +170,17 @@ class Dashboard(Panels):
         """What is the matter with the selected server is known now, or known better."""
         if self.explanation is not None and self._findings.take(self.explanation):
             self._show_selected()
+
+    def watch_advice(self) -> None:
+        """What limits the selected server is known now, or what would help."""
+        if self.advice is not None and self._advice.take(self.advice):
+            self._show_selected()
+
+    def watch_engine(self) -> None:
+        """What would run the first server is known now."""
+        if self.engine is not None:
+            self.query_one(ServersPanel).show_engine(self.engine)
+            self._show_servers()
 
     def watch_notices(self) -> None:
         """News above the footer."""
@@ -261,13 +284,18 @@ class Dashboard(Panels):
 
     def _show_selected(self) -> None:
         one, findings = self.selected, self._findings
-        findings.select(one, self.snapshot.gpus if self.snapshot is not None else None, covered=self._is_covered)
+        gpus = self.snapshot.gpus if self.snapshot is not None else None
+        findings.select(one, gpus, covered=self._is_covered)
+        self._advice.select(one, gpus, covered=self._is_covered)
         self._choose_facts()
         self._show_budget()
         absent = words_for_no_log(self.snapshot, self._selected_broken, self._glyphs)
         key = keys_of(self).first(ADJUST) if ADJUST.why_not(self.situation) is None else ""
         hint = self._hint("finding")
         self.query_one(FindingPanel).show(one, findings, self._absence, hint=hint, adjust_key=key)
+        no_figures = words_for_no_figures(one, self._absence, self._glyphs)
+        live = self.query_one(LivePanel)
+        live.show(one, self._advice.answer, no_figures, hint=self._hint("live"), adjust_key=key)
         log = self.query_one(LogPanel)
         log.show(one, absent, zoomed=self.zoomed == "log", hint=self._hint("log"))
         log.mark_lines(findings.explanation.marks if findings.explanation is not None else {})

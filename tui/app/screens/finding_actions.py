@@ -7,11 +7,12 @@ from functools import partial
 
 from textual.screen import Screen
 
+from tui.app.advice import Advice
 from tui.app.command import Situation
 from tui.app.commands.dashboard import ATTEMPTS
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
-from tui.app.messages import Explained, ExplanationAsked, HistoryWanted, ReportWanted
+from tui.app.messages import AdviceAsked, Explained, ExplanationAsked, HistoryWanted, ReportWanted
 from tui.app.screens.history import HistoryScreen
 from tui.app.widgets.log_panel import LogPanel
 from tui.diagnosis.diagnosis import Change
@@ -24,6 +25,7 @@ class FindingActions(Screen[None]):
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
         self._glyphs = glyphs
+        self._advice = Advice(lambda question: self.post_message(AdviceAsked(question)))
         self._findings = Findings(lambda question: self.post_message(ExplanationAsked(question)), self.set_timer)
 
     @property
@@ -42,8 +44,8 @@ class FindingActions(Screen[None]):
 
     @property
     def offered_changes(self) -> tuple[Change, ...]:
-        """What would help the selected server, best first; empty where nothing is wrong, or nothing known."""
-        return self._findings.changes
+        """What would help the selected server, best first: against what is wrong, else against what limits it."""
+        return self._findings.changes or self._advice.changes
 
     def action_show_root(self) -> None:
         """The line that says what happened, in the log."""

@@ -81,6 +81,8 @@ def help_content(places: Sequence[Sequence[Usable]], width: int, glyphs: Glyphs)
         (UNTOLD, "memory in use that the driver puts down to no process"),
         (RESERVED, "reserved by driver and firmware"),
         (glyphs.free, "free"),
+        ("~71.8", "by difference: the driver doesn't name its processes"),
+        ("at the end", "how busy and how full it was, the newest last"),
     ]
     blocks = (
         *_key_blocks(places),

@@ -16,6 +16,7 @@ from tui.app.screens.turns import FACTS, LEAST_LINES, LINES_FOR_BOTH, PANELS, TA
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.finding_panel import FindingPanel
 from tui.app.widgets.instance_table import InstanceTable
+from tui.app.widgets.live_panel import LivePanel
 from tui.app.widgets.servers_panel import ServersPanel
 from tui.app.widgets.text_line import TextLine
 
@@ -51,14 +52,14 @@ class Panels(FindingActions):
         self._show_selected()
 
     def watch_in_front(self) -> None:
-        """Which is seen where there is room for one, and which of the two whose place is one everywhere."""
+        """Which is seen where there is room for one, and which of those whose place is one everywhere."""
         self._facts = self.in_front if self.in_front in FACTS else self._facts
         for panel in TAKING_TURNS:
             widget = self.query_one(f"#{panel}")
             widget.set_class(panel != self.in_front, "-behind")
             widget.set_class(panel in FACTS and panel != self._facts, "-aside")
         facts = self.query_one(f"#{self._facts}")
-        if isinstance(facts, BudgetPanel | FindingPanel):
+        if isinstance(facts, BudgetPanel | FindingPanel | LivePanel):
             self.call_after_refresh(facts.redraw)
 
     def watch_sizes(self) -> None:
@@ -96,6 +97,7 @@ class Panels(FindingActions):
         if self.zoomed is None:
             empty = {"servers"} if self._table.has_class("-empty") else set()
             empty |= set() if self._findings.has_news or self._facts == "finding" else {"finding"}
+            empty |= set() if self._advice.is_known or self._facts == "live" else {"live"}
             panels = [one for one in PANELS if one not in empty]
             here = self._focused_panel()
             self.action_focus_panel(panels[(panels.index(here) + step) % len(panels)] if here in panels else panels[0])
@@ -139,7 +141,8 @@ class Panels(FindingActions):
             return
         self._judged = judged
         had_keys = self._focused_panel() in FACTS and self.focused is not None
-        facts = "finding" if judged is not None and judged[-1] else "budget"
+        facts = "live" if self._facts == "live" and self._advice.is_known else "budget"
+        facts = "finding" if judged is not None and judged[-1] else facts
         if self.in_front in FACTS:
             self.in_front = facts
         self._facts = facts
@@ -152,7 +155,9 @@ class Panels(FindingActions):
         if self.zoomed is not None or self.size.height < LEAST_LINES:
             return ""
         is_low = self.size.height < LINES_FOR_BOTH
-        return hint_words(panel, self._facts, self._findings, self._glyphs, keys_of(self), is_low=is_low)
+        return hint_words(
+            panel, self._facts, self._findings, self._advice, self._glyphs, keys=keys_of(self), is_low=is_low
+        )
 
     def _apply_sizes(self) -> None:
         sizes = self.sizes if self.zoomed is None else {}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tui.app.commands.dashboard import GO_TO_BUDGET, GO_TO_FINDING, GO_TO_LOG
+from tui.app.advice import Advice
+from tui.app.commands.dashboard import GO_TO_BUDGET, GO_TO_FINDING, GO_TO_LIVE, GO_TO_LOG
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
 from tui.app.keys import Keys
@@ -11,31 +12,35 @@ LEAST_LINES = 16
 LINES_FOR_BOTH = 30
 """With fewer, the log takes turns with finding and budget in one place."""
 
-PANELS = ("gpus", "servers", "finding", "budget", "log")
+PANELS = ("gpus", "servers", "finding", "budget", "live", "log")
 """In the order of Tab."""
 
-FACTS = ("finding", "budget")
+FACTS = ("finding", "budget", "live")
 """These share one place in any window."""
 
 TAKING_TURNS = (*FACTS, "log")
-_WAYS = {"finding": GO_TO_FINDING, "budget": GO_TO_BUDGET, "log": GO_TO_LOG}
+_WAYS = {"finding": GO_TO_FINDING, "budget": GO_TO_BUDGET, "live": GO_TO_LIVE, "log": GO_TO_LOG}
 
 
-def hint_words(panel: str, facts: str, findings: Findings, glyphs: Glyphs, keys: Keys, *, is_low: bool) -> str:
+def hint_words(
+    panel: str, facts: str, findings: Findings, advice: Advice, glyphs: Glyphs, *, keys: Keys, is_low: bool
+) -> str:
     """The keys of what has its place in turn with a panel.
 
     Args:
         panel: whose title it ends.
-        facts: the one of the two that is seen, or was when the log came before it.
+        facts: the one of them that is seen, or was when the log came before it.
         findings: of the selected server.
+        advice: for it.
         glyphs: the signs of the screen.
         keys: in force.
-        is_low: there is one place for all three.
+        is_low: there is one place for all.
     """
-    words = {"finding": findings.words, "budget": "budget", "log": "log"}
-    others = [one for one in FACTS if one != panel and (one == "budget" or findings.has_news)]
+    words = {"finding": findings.words, "budget": "budget", "live": advice.words, "log": "log"}
+    worth = {"finding": findings.has_news, "budget": True, "live": advice.is_known}
+    others = [one for one in FACTS if one != panel and worth[one]]
     if panel == "log":
-        words["finding"] = GO_TO_FINDING.label  # there is less room
+        words |= {"finding": GO_TO_FINDING.label, "live": GO_TO_LIVE.label}  # there is less room
         others = [facts] if is_low else []
     elif is_low:
         others.append("log")

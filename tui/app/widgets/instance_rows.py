@@ -20,6 +20,8 @@ _WIDE_FROM_CELLS, _WIDER_FROM_CELLS, _WIDEST_FROM_CELLS = 100, 118, 140  # the l
 _NAME_SHARE = 0.4  # of the room that the name shares with the last word
 _NAME_LEAST = 10
 _PADDING = 2  # a cell on either side of each column
+_WORD_LEAST = 12  # of the last word
+_STARTING = frozenset({State.PENDING, State.STARTING, State.LOADING})
 _WENT_WRONG = frozenset({State.FAILED, State.LOST})
 
 
@@ -55,7 +57,9 @@ COLUMNS = (
     Column("slots", "slots", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
     Column("word", "last word", 0),
 )
+_SINCE = "since"  # no column: how long a start takes already, behind the last word where no column says it
 _FLEXIBLE = ("name", "word")
+_FIRST_TO_GO = ("slots", "kv", "speed", "port", "requests", "up", "gpu", "gib")  # where figures are longer than usual
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,7 @@ def _broken_row(record: BrokenRecord, glyphs: Glyphs, pointer: str) -> Row:
         "name": Cell(glyphs.plain(record.name)),
         "state": Cell(f"{glyphs.problem} broken record", "$error"),
         "word": Cell(glyphs.plain(without_folders(record.message))),
+        _SINCE: Cell(""),
     }
 
 
@@ -131,11 +136,17 @@ def _instance_row(
         "state": Cell(f"{glyphs.states[instance.state]} {state_words(instance)}", style),
         "gpu": Cell(format_indices(known) if instance.local and known else "-", faded),
         "port": Cell("-" if instance.port is None else str(instance.port), faded),
-        "gib": Cell(format_gib(instance.memory_bytes or None), faded),
+        "gib": Cell(_memory(instance), faded),
         "up": Cell(format_duration(instance.uptime_s if instance.state in ALIVE else None), faded),
         **_live_cells(instance.live if instance.state in ALIVE else None),
         "word": Cell(glyphs.plain(last_word(instance)), faded),
+        _SINCE: Cell(format_duration(instance.uptime_s) if instance.state in _STARTING and instance.uptime_s else ""),
     }
+
+
+def _memory(instance: Instance) -> str:
+    """What it holds; marked where that is only told by difference."""
+    return ("~" if instance.memory_by_difference else "") + format_gib(instance.memory_bytes or None)
 
 
 def _live_cells(live: LiveMetrics | None) -> dict[str, Cell]:
@@ -160,14 +171,28 @@ def layout(rows: Sequence[Row], width: int) -> dict[str, int]:
     lives = any(row[column.key].text != "-" for row in rows for column in COLUMNS if column.is_live)
     columns = [column for column in COLUMNS if width >= column.from_cells and (lives or not column.is_live)]
     widths = {column.key: _needed(column, rows) for column in columns}
-    room = width - sum(_PADDING + cells for key, cells in widths.items() if key not in _FLEXIBLE) - 2 * _PADDING
+    for key in _FIRST_TO_GO:
+        if _room(widths, width) >= _NAME_LEAST + _WORD_LEAST:
+            break
+        widths.pop(key, None)
+    room = _room(widths, width)
     name = min(widths["name"], max(_NAME_LEAST, int(room * _NAME_SHARE)))
     return {**widths, "name": name, "word": max(0, room - name)}
+
+
+def _room(widths: Mapping[str, int], width: int) -> int:
+    """What is left for name and last word."""
+    fixed = sum(_PADDING + cells for key, cells in widths.items() if key not in _FLEXIBLE)
+    return width - fixed - len(_FLEXIBLE) * _PADDING
 
 
 def fitted(row: Row, widths: Mapping[str, int], glyphs: Glyphs) -> tuple[Cell, ...]:
     """The shown cells, cut and padded to their columns."""
     columns = [column for column in COLUMNS if column.key in widths]
+    if "up" not in widths and row[_SINCE].text:
+        words = ", ".join(cell.text for cell in (row["word"], row[_SINCE]) if cell.text)
+        if cell_len(words) <= widths["word"]:
+            row = {**row, "word": replace(row["word"], text=words)}
     return tuple(_aligned(row[column.key], column, widths[column.key], glyphs) for column in columns)
 
 

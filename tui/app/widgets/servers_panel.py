@@ -10,6 +10,8 @@ from tui.app.commands.dashboard import LAUNCH
 from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters
 from tui.app.keys import keys_of
+from tui.app.notices import Trouble
+from tui.app.screens.absence import first_words
 from tui.app.widgets.instance_table import InstanceTable
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Snapshot
@@ -23,6 +25,7 @@ class ServersPanel(Vertical):
         self.border_title = Content(" Servers ")
         self._glyphs = glyphs
         self._read_only = read_only
+        self._engine: str | Trouble | None = None
 
     def compose(self) -> ComposeResult:
         """Table or words."""
@@ -42,11 +45,14 @@ class ServersPanel(Vertical):
         if filled and self.table.has_class("-empty"):
             self.call_after_refresh(self.table.redraw)
         self.table.set_class(not filled, "-empty")
-        words = "" if filled else self._empty_words(snapshot)
-        self.query_one(".words", TextLine).show(Content.styled(words, "$quiet"))
+        self.query_one(".words", TextLine).show(Content() if filled else self._empty_words(snapshot))
 
-    def _empty_words(self, snapshot: Snapshot | None) -> str:
+    def show_engine(self, engine: str | Trouble) -> None:
+        """What would run a server."""
+        self._engine = engine
+
+    def _empty_words(self, snapshot: Snapshot | None) -> Content:
         if snapshot is None:
-            return f"reading{self._glyphs.ellipsis}"
+            return Content.styled(f"reading{self._glyphs.ellipsis}", "$quiet")
         key = keys_of(self).first(LAUNCH) or "launch in the palette"
-        return "No servers yet." if self._read_only else f"No servers yet. Press {key} to launch one from a preset."
+        return first_words(self._engine, self._glyphs, key, read_only=self._read_only)

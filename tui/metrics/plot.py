@@ -9,7 +9,9 @@ _ASCII = " .:-=+*#@"
 _MISSING = "?"
 
 
-def sparkline(values: Sequence[float | None], width: int, top: float, *, ascii_only: bool = False) -> str:
+def sparkline(
+    values: Sequence[float | None], width: int, top: float, *, ascii_only: bool = False, missing: str = _MISSING
+) -> str:
     """One character a step, as high as the largest value in it; at most `width`.
 
     Args:
@@ -17,10 +19,11 @@ def sparkline(values: Sequence[float | None], width: int, top: float, *, ascii_o
         width: characters; longer series are cut into that many parts.
         top: what fills a character.
         ascii_only: for terminals without block characters.
+        missing: stands where nobody knows.
     """
     levels = _ASCII if ascii_only else _BLOCKS
     return "".join(
-        _MISSING if value is None else levels[_level(value, top, len(levels))] for value in _fit(values, width)
+        missing if value is None else levels[_level(value, top, len(levels))] for value in _fit(values, width)
     )
 
 
