@@ -15,9 +15,10 @@ from tests.oracles.interpreters import find_interpreter
 from tests.real.environments import UnavailableError
 from tests.support.flag_words import samples
 from tui.errors import UsageError
+from tui.hiding import is_secret_flag
 from tui.presets import Preset, dump_preset, load_preset
 from tui.presets.importing import import_words
-from tui.sglang.command import build_arguments, is_secret_flag
+from tui.sglang.command import build_arguments
 from tui.sglang.config_file import merge_config
 from tui.sglang.flag_table import table_of_words
 from tui.sglang.flags import FlagInventory, load_inventory

@@ -12,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.flag_words import samples, tables
+from tui.hiding import is_secret_flag
 from tui.presets import Preset, dump_preset, load_preset
 from tui.presets.importing import import_words
-from tui.sglang.command import build_arguments, is_secret_flag
+from tui.sglang.command import build_arguments
 from tui.sglang.flag_table import table_of_words
 from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
 from tui.sglang.parse import parse_flags

@@ -29,7 +29,7 @@ def endpoint_of(recorded: Recorded, words: Words) -> Endpoint:
 def url_of(launch: LaunchRecord) -> str:
     """Where a client on this machine finds it."""
     host = reachable(launch.host)
-    scheme = "https" if Words(launch.argv, launch.sglang_version).has("--ssl-certfile") else "http"
+    scheme = "https" if read_words(launch.argv, launch.sglang_version, launch.cwd).has("--ssl-certfile") else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{launch.port}"
 
 
