@@ -61,7 +61,6 @@ SHOW_THEN_SAVE = Command(
     "submit",
     footer=1,
     palette=False,
-    changes=True,
     is_fixed=True,
 )
 LEAVE_SAVING = Command("saving.leave", ("escape",), "leave", "Leave; nothing is saved.", "leave", footer=2)
