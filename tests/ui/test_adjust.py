@@ -260,7 +260,7 @@ async def test_a_preset_s_flags_are_changed_before_its_first_launch() -> None:
     core.budget = lambda about: FITS if isinstance(about, LaunchRequest) and about.edit == EIGHT else EXCEEDS
     async with running(core) as (app, pilot):
         await pilot.press("a")
-        await until_shown(pilot, app, "e flags")
+        await until_shown(pilot, app, "▸ qwen36-mtp")
         await pilot.press("e")
         await until_shown(pilot, app, "Launch qwen36-mtp adjusted ── Qwen/Qwen3.6-27B")
         await until_shown(pilot, app, "1  max-running-requests 8")
