@@ -233,6 +233,9 @@ class AdjustView(Screen[None]):
         if question != self._asked:
             self._asked = question
             self._is_waiting = True
+            if self._answered is not None:  # as by the launch form: the same answer again would be no news
+                self.watch_budget()
+                return
             self.app.post_message(BudgetAsked(replace(question, in_steps=bool(about.edit))))
 
     def _question(self, about: Editable, snapshot: Snapshot) -> BudgetQuestion:
