@@ -1,7 +1,10 @@
 """How long a key typed in the flag editor takes until its budget is painted. Goal: under 16 ms, a frame at 60 Hz.
 
-A simulated machine with the story's launch on record; the app runs without a terminal, at 160x48. A key's time ends
-when the budget of what then stands there has been painted.
+A simulated machine with the story's launch on record; the app runs without a terminal, at 160x48. Measured from the
+moment a key reaches the app to the end of the first paint in which the budget (verdict, bar, table, what changes) of
+what then stands there is drawn. The changes that would make it fit come when typing pauses: how long finding and
+painting them takes is measured by itself, less the pause. No key meets a plan that was made before. The CPU time of a
+key is that of all threads together: on a busy machine it says more than the clock.
 
 python bench/editor.py
 """
@@ -21,7 +24,9 @@ from pathlib import Path
 from textual.events import Key
 from textual.pilot import Pilot
 
+import tui.app
 from tui.app.app import SgltuiApp
+from tui.app.planner import QUIET_S
 from tui.app.screens.adjust import AdjustScreen
 from tui.cli.context import Context
 from tui.cli.core import LocalCore
@@ -43,15 +48,17 @@ STORY = (
 
 
 def main() -> int:
-    """Print the median and the longest; status 1 when the goal is missed."""
+    """Print the medians and the longest; status 1 when the goal is missed."""
     with tempfile.TemporaryDirectory() as folder:
         places = Places(Path(folder, "state"), Path(folder, "config"), Path(folder, "machine"))
         create_machine(Path(folder, "machine"))
         context = Context(places, Settings(), open_reader(places))
         _record(context)
-        taken_ms = asyncio.run(_type(LocalCore(context)))
-    median, longest = statistics.median(taken_ms), max(taken_ms)
+        keys_ms, cpu_ms, changes_ms = asyncio.run(_type(LocalCore(context)))
+    median, longest = statistics.median(keys_ms), max(keys_ms)
     print(f"a key until its budget is painted: median {median:.1f} ms, longest {longest:.1f} ms; goal {GOAL_MS:g} ms")
+    print(f"its CPU time: median {statistics.median(cpu_ms):.1f} ms")
+    print(f"what would fit, once typing pauses: median {statistics.median(changes_ms):.0f} ms more")
     return 0 if median < GOAL_MS else 1
 
 
@@ -77,34 +84,58 @@ def _record(context: Context) -> None:
     LaunchRecords(create_launch(places, record)).end(State.FAILED)
 
 
-async def _type(core: LocalCore) -> list[float]:
-    app = SgltuiApp(core, where="bench")
+class TimedApp(SgltuiApp):
+    """Composes what goes to the terminal as for a real one, and tells when the awaited paint is done."""
+
+    # Else they would be looked for beside this file.
+    CSS_PATH = [Path(tui.app.__file__).with_name("screens") / Path(path).name for path in SgltuiApp.CSS_PATH]  # noqa: RUF012
+
+    waits_for: Callable[[], bool] = staticmethod(lambda: False)
+    painted_at = worked_until = 0.0
+
+    @property
+    def is_headless(self) -> bool:
+        """The driver writes nowhere; what it is given to write is made all the same."""
+        return False
+
+    def post_display_hook(self) -> None:
+        """A paint has ended."""
+        if not self.painted_at and self.waits_for():
+            self.painted_at, self.worked_until = time.perf_counter(), time.process_time()
+
+    async def until_painted(self, condition: Callable[[], bool]) -> float:
+        """The moment at which the first paint ends that finds the condition true."""
+        self.painted_at, self.waits_for = 0.0, condition
+        while not self.painted_at:  # noqa: ASYNC110 - an event would be one more thing to measure
+            await asyncio.sleep(0.0005)
+        return self.painted_at
+
+
+async def _type(core: LocalCore) -> tuple[list[float], list[float], list[float]]:
+    """Milliseconds of each key by the clock and of CPU time, and of finding what would fit after it."""
+    app = TimedApp(core, where="bench")
+    keys_ms: list[float] = []
+    cpu_ms: list[float] = []
+    changes_ms: list[float] = []
     async with app.run_test(size=(160, 48)) as pilot:
         await _until(pilot, lambda: app.snapshot is not None)
         await pilot.press("R")
-        await _until(pilot, lambda: isinstance(app.screen, AdjustScreen) and _is_planned(app.screen))
-        await pilot.press("slash", *"max-running", "enter", "enter", "8")
+        await _until(pilot, lambda: isinstance(app.screen, AdjustScreen) and app.screen.has_proposals)
+        await pilot.press("slash", *"max-running", "enter", "enter")
         screen = app.screen
         assert isinstance(screen, AdjustScreen)
-        await _until(pilot, lambda: _is_planned(screen))
-        return [await _one_key(app, screen, key) for _ in range(ROUNDS) for key in ("4", "backspace")]
-
-
-async def _one_key(app: SgltuiApp, screen: AdjustScreen, key: str) -> float:
-    """Milliseconds from the key to the paint; `Pilot.press` waits for timers of its own, so it isn't used here."""
-    before = screen.planned_edit
-    started = time.perf_counter()
-    app.post_message(Key(key, key if len(key) == 1 else None))
-    while screen.planned_edit in (None, before):  # noqa: ASYNC110 - step by step: an event would be one more to measure
-        await asyncio.sleep(0)
-    painted = asyncio.Event()
-    screen.call_after_refresh(painted.set)
-    await painted.wait()
-    return (time.perf_counter() - started) * 1000
-
-
-def _is_planned(screen: AdjustScreen) -> bool:
-    return screen.planned_edit is not None
+        for number in range(100, 100 + ROUNDS):  # each plan is a new one
+            *first, last = str(number)
+            await pilot.press(*("backspace",) * 3, *first)
+            await _until(pilot, lambda: screen.has_proposals)
+            before, started, worked = screen.planned_edit, time.perf_counter(), time.process_time()
+            app.post_message(Key(last, last))  # `Pilot.press` waits for timers of its own
+            painted = await app.until_painted(lambda: screen.planned_edit not in (None, before))  # noqa: B023 - at once
+            keys_ms.append((painted - started) * 1000)
+            cpu_ms.append((app.worked_until - worked) * 1000)
+            done = await app.until_painted(lambda: screen.has_proposals)
+            changes_ms.append((done - painted - QUIET_S) * 1000)
+    return keys_ms, cpu_ms, changes_ms
 
 
 async def _until(pilot: Pilot[None], condition: Callable[[], bool]) -> None:

@@ -15,11 +15,15 @@ from tests.oracles.interpreters import find_interpreter
 from tests.real.environments import UnavailableError
 from tests.support.flag_words import samples
 from tui.errors import UsageError
+from tui.hiding import is_secret_flag
+from tui.presets import Preset, dump_preset, load_preset
+from tui.presets.importing import import_words
 from tui.sglang.command import build_arguments
 from tui.sglang.config_file import merge_config
 from tui.sglang.flag_table import table_of_words
 from tui.sglang.flags import FlagInventory, load_inventory
 from tui.sglang.introspect import introspect
+from tui.sglang.references import resolve_flags
 from tui.sglang.target import recorded_target
 from tui.sglang.versions import parse_release
 
@@ -33,6 +37,11 @@ _CONFIGS = (
     "mem-fraction-static: 0.8\nunheard-of: true\n",
     "tensor-parallel-size: 010\n",
 )
+
+# lora-paths wants `name=path` or JSON, and some texts are read by functions that want more than text.
+REFUSED = {"lora-paths", "cuda-graph-config", "cuda-graph-backend-decode", "cuda-graph-backend-prefill"}
+# What a preset has a place of its own for, or a launch decides.
+DECIDED_APART = frozenset({"model-path", "host", "port", "config"})
 
 
 @pytest.fixture(scope="module", params=["0.5.11", "0.5.23"])
@@ -76,9 +85,42 @@ def test_every_flag_comes_back_from_a_preset_as_the_real_parser_reads_it(engine:
     assert len(pairs) > len(inventory.flags)
     for first, second, words in pairs:
         assert first == second, words
-    # lora-paths wants `name=path` or JSON, and some texts are read by functions that want more than text.
     refused = {name for name, (first, _, _) in zip(names, pairs, strict=True) if "refused" in first}
-    assert refused <= {"lora-paths", "cuda-graph-config", "cuda-graph-backend-decode", "cuda-graph-backend-prefill"}
+    assert refused <= REFUSED
+
+
+def test_every_preset_comes_back_from_its_command_line_as_the_real_parser_reads_it(
+    engine: tuple[str, Path], tmp_path: Path
+) -> None:
+    """preset file -> argv -> preset file -> argv: both lines mean the same to SGLang, and both presets are the same."""
+    release, python = engine
+    inventory = load_inventory(release)
+    pairs = [
+        (flag.name, value)
+        for flag in inventory.flags
+        if flag.name not in DECIDED_APART and not is_secret_flag(f"--{flag.name}")
+        for value in samples(flag)
+    ]
+    lines: list[list[str]] = []
+    for name, value in pairs:
+        first = through_file(tmp_path, Preset("p", "m", flags={name: value}))
+        argv = build_arguments(resolve_flags(first.flags), first.model, None, 1, (inventory,))
+        imported = import_words(["python", "-m", "sglang.launch_server", *argv], {}, "p", release).preset
+        second = through_file(tmp_path, imported)
+        assert second.flags == first.flags, argv
+        lines += [argv[4:], build_arguments(resolve_flags(second.flags), second.model, None, 1, (inventory,))[4:]]
+    answers = ask(python, {"lines": lines, "configs": []})["lines"]
+    for before, after, words in zip(answers[::2], answers[1::2], lines[::2], strict=True):
+        assert before == after, words
+    refused = {name for (name, _), answer in zip(pairs, answers[::2], strict=True) if "refused" in answer}
+    assert refused <= REFUSED
+
+
+def through_file(folder: Path, preset: Preset) -> Preset:
+    """Saved and read again."""
+    path = folder / f"{preset.name}.toml"
+    path.write_text(dump_preset(preset))
+    return load_preset(path)
 
 
 def test_config_files_are_merged_as_sglang_does(engine: tuple[str, Path], tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,12 +20,15 @@ from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
 from tui.launch.explanations import Explanation
+from tui.launch.gpu_choices import JudgedChoice, find_choices, judge_choices
 from tui.launch.history import Attempt
+from tui.launch.preset_saving import PresetDraft
 from tui.metrics.limits import Bound, Limit, find_limit, recent
 from tui.metrics.live import LiveMetrics
 from tui.metrics.smoke import Smoke
 from tui.observe import Instance, Snapshot
 from tui.presets import Evidence, LaunchDefaults, Preset, PresetProblem
+from tui.presets.proof import Here, Standing, standing_of
 from tui.sglang.flags import load_inventory
 from tui.units import GIB, MIB
 
@@ -205,6 +208,11 @@ class FakeCore:
         self.presets_gate.set()
         self.budget: Planned | Callable[[Subject], Planned] = SgltuiError("no plan in this test")
         self.plans: list[Subject] = []
+        self.compared: list[Editable] = []
+        self.judged: dict[str, tuple[Standing, str]] = {}
+        self.draft: PresetDraft | None = None
+        self.drafts: list[tuple[str, str]] = []
+        self.saved: list[PresetDraft] = []
         self.plan_gate = threading.Event()
         self.plan_gate.set()
         self.explanations: dict[str, Explanation | Exception] = {}
@@ -251,6 +259,24 @@ class FakeCore:
         self.presets_gate.wait(timeout=30)
         return self._presets, self._problems
 
+    def standings(self, presets: Sequence[Preset]) -> Mapping[str, tuple[Standing, str]]:
+        """What is set in `judged`, else what the file alone says."""
+        return {preset.name: self.judged.get(preset.name) or standing_of(preset, Here()) for preset in presets}
+
+    def draft_preset(self, address: str, name: str) -> PresetDraft:
+        """What is set in `draft`; a refusal if told to."""
+        self.drafts.append((address, name))
+        self._wait()
+        assert self.draft is not None
+        return self.draft
+
+    def save_preset(self, draft: PresetDraft) -> Path | None:
+        """Remember it; the earlier version is kept where there is one."""
+        self._wait()
+        self.saved.append(draft)
+        path = draft.file.path
+        return path.with_name(f"{path.name}.~1~") if draft.file.before is not None else None
+
     def watch_presets(self, stop: threading.Event, changed: Callable[[], object]) -> None:
         """A test says when they have changed."""
         self.presets_changed = changed
@@ -261,16 +287,27 @@ class FakeCore:
         self._presets = presets
         self.presets_changed()
 
-    def plan(self, about: Subject, gpus: GpuReading) -> MemoryBudget:
+    def plan(self, about: Subject, gpus: GpuReading, *, changes: bool = True) -> MemoryBudget:
         """What is set as `budget`."""
         del gpus
         self.plans.append(about)
         if not self.plan_gate.wait(timeout=30):
             raise SgltuiError("the test never opened the gate")
+        answer = self._budget(about)
+        return answer if changes else replace(answer, changes=())
+
+    def _budget(self, about: Subject) -> MemoryBudget:
         answer = self.budget(about) if callable(self.budget) else self.budget
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    def gpu_choices(self, about: Editable, gpus: GpuReading) -> tuple[JudgedChoice, ...]:
+        """Each GPU alone, and all of them together, by what `plan` answers."""
+        self.compared.append(about)
+        count = len(gpus.gpus)
+        choices = find_choices(gpus, 1, 1)
+        return judge_choices(choices[: count + 1], lambda one: self._budget(replace(about, gpus=one.typed)))
 
     def explain(self, about: LaunchedServer, gpus: GpuReading) -> Explanation:
         """What is set in `explanations` for this name and state, else that nothing is wrong."""

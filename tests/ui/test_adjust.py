@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from pathlib import Path
 
@@ -93,6 +94,48 @@ async def test_escape_gives_up_what_was_typed_then_leaves() -> None:
         await until_shown(pilot, app, "nothing is changed")
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
+
+
+async def test_the_whole_command_takes_the_place_of_the_budget_where_there_is_no_room_for_both() -> None:
+    core = core_with()
+    async with running(core, size=NARROW) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        await pilot.press("d")
+        await until_shown(pilot, app, "--speculative-algorithm EAGLE")
+        assert "--model-path Qwen/Qwen3.6-27B" in screen_text(app)
+        assert "--trust-remote-code" in screen_text(app)
+        assert "DOESN'T FIT" not in screen_text(app)
+        await pilot.press("escape")
+        await until_shown(pilot, app, "DOESN'T FIT")
+        assert isinstance(app.screen, AdjustScreen)
+
+
+async def test_what_would_fit_comes_when_typing_pauses() -> None:
+    """The budget of a key doesn't wait for it, and nothing can be taken that isn't there."""
+    core = core_with()
+    looked = threading.Event()
+    plan = core.plan
+
+    def slow(about: Subject, gpus: GpuReading, *, changes: bool = True) -> MemoryBudget:
+        if changes and isinstance(about, Adjusted) and about.edit:
+            looked.wait(timeout=30)
+        return plan(about, gpus, changes=changes)
+
+    core.plan = slow  # type: ignore[method-assign]
+    async with running(core) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "1  max-running-requests 8")
+        await pilot.press("slash", *"max-total", "enter", "enter", "9")
+        await until_shown(pilot, app, "What would fit…")
+        assert "1  max-running-requests 8" not in screen_text(app)
+        assert "DOESN'T FIT" in screen_text(app)
+        await pilot.press("enter")
+        await until(pilot, lambda: not isinstance(app.focused, Input), "the list has the keys")
+        await pilot.press("1")
+        await until_shown(pilot, app, "what would fit is still looked for")
+        looked.set()
+        await until_shown(pilot, app, "1  max-running-requests 8")
 
 
 async def test_switches_are_switched_and_flags_left_out() -> None:
@@ -217,7 +260,7 @@ async def test_a_preset_s_flags_are_changed_before_its_first_launch() -> None:
     core.budget = lambda about: FITS if isinstance(about, LaunchRequest) and about.edit == EIGHT else EXCEEDS
     async with running(core) as (app, pilot):
         await pilot.press("a")
-        await until_shown(pilot, app, "e flags")
+        await until_shown(pilot, app, "▸ qwen36-mtp")
         await pilot.press("e")
         await until_shown(pilot, app, "Launch qwen36-mtp adjusted ── Qwen/Qwen3.6-27B")
         await until_shown(pilot, app, "1  max-running-requests 8")
@@ -235,7 +278,9 @@ async def test_other_gpus_are_planned_as_they_are_typed() -> None:
     async with running(core) as (app, pilot):
         await pilot.press("R")
         await until_shown(pilot, app, "DOESN'T FIT")
-        await pilot.press("o", "1")
+        await pilot.press("o")
+        await until_shown(pilot, app, "a  GPU 0")
+        await pilot.press("1")
         await until_shown(pilot, app, "FITS  173k tokens")
         await pilot.press("comma", "x")
         await until_shown(pilot, app, "'x' names no GPU")

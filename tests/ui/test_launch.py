@@ -26,7 +26,8 @@ from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.observe import Snapshot
 from tui.paths import Places
-from tui.presets import LaunchDefaults, PresetProblem, Reference, load_presets
+from tui.presets import Evidence, LaunchDefaults, PresetProblem, Reference, load_presets
+from tui.presets.proof import Standing
 
 IDLE = Snapshot(GpuReading((gpu(0), gpu(1)), driver="580.159"), ())
 
@@ -48,7 +49,7 @@ async def test_from_preset_to_loading_to_ready() -> None:
         await pilot.press("a")
         await until_shown(pilot, app, "Launch a server")
         text = screen_text(app)
-        assert re.search(r"▸ qwen36-mtp +verified +27B hybrid with MTP", text)
+        assert re.search(r"▸ qwen36-mtp +\? claimed +27B hybrid with MTP", text)
         assert re.search(r"flags +--mem-fraction-static 0.8 --max-running-requests 8 --trust-remote-code", text)
         assert re.search(r"note +173k tokens, 8 requests", text)
         await pilot.press("down")
@@ -341,3 +342,21 @@ async def test_presets_that_are_edited_while_the_form_is_open_are_listed_and_not
         await until(pilot, lambda: bool(core.launches), "a launch")
         assert core.launches[0].preset == "llama8b"
         assert core.launches[0].name == "two"
+
+
+async def test_how_far_a_preset_is_proven_is_told_by_sign_and_word() -> None:
+    proof = Evidence(status="verified", gpu="H100", gpus=1, sglang="0.5.11", digest="d" * 16)
+    presets = [preset(name, evidence=proof) for name in ("aa", "bb", "cc")]
+    core = FakeCore(IDLE, [*presets, preset("dd", evidence=Evidence(status="computed", note="planned for 0.5.23"))])
+    core.judged = {
+        "aa": (Standing.PROVEN_HERE, "it ran on H100 with SGLang 0.5.11"),
+        "bb": (Standing.PROVEN_ELSEWHERE, "it ran on H100 with SGLang 0.5.11; here is SGLang 0.5.23"),
+    }
+    async with running(core, size=NARROW) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "✓ proven here")
+        text = screen_text(app)
+        assert re.search(r"bb +o proven elsewhere", text)
+        assert re.search(r"cc +! changed since", text)  # its digest is of another file
+        assert re.search(r"dd +· computed", text)
+        assert re.search(r"note +it ran on H100 with SGLang 0.5.11", text)

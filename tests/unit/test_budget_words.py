@@ -20,7 +20,8 @@ from tui.app.widgets.budget_bar import bar_content, bar_lines
 from tui.app.widgets.budget_lines import budget_lines
 from tui.app.widgets.budget_parts import KINDS, fills_of, fullest
 from tui.app.widgets.budget_rows import rows_of, table_lines
-from tui.app.widgets.budget_words import change_lines, describe_change, timeline_lines, verdict_lines
+from tui.app.widgets.budget_timeline import timeline_chart, timeline_lines
+from tui.app.widgets.budget_words import change_lines, describe_change, verdict_lines
 from tui.app.wrapping import cut, wrapped
 from tui.budget.types import FlagChange, MemoryBudget, RankBudget, Stage, Verdict
 from tui.gpu import GpuReading
@@ -171,8 +172,37 @@ def test_the_answer_comes_first_then_what_to_do_then_the_evidence() -> None:
 
 def test_blank_lines_are_for_those_who_have_room() -> None:
     answer = BudgetAnswer(QUESTION, EXCEEDS)
-    roomy, tight = budget_lines(answer, 118, 40, UNICODE), budget_lines(answer, 118, 12, UNICODE)
+    tight = budget_lines(answer, 118, 12, UNICODE)
+    stacks = (budget_lines(answer, 118, height, UNICODE) for height in range(12, 60))
+    roomy = next(stack for stack in stacks if any(not line.plain for line in stack))
     assert [line.plain for line in roomy if line.plain] == plain(tight)
+
+
+def test_who_has_more_room_sees_the_stages_as_a_chart() -> None:
+    lines = plain(budget_lines(BudgetAnswer(QUESTION, EXCEEDS), 118, 40, UNICODE))
+    place = lines.index("GiB free after each stage")
+    bars = ["▇" * 40, "▇" * 18, "the start ends here"]  # of 93.3: 42.2 is 18.1 fortieths
+    assert lines[place + 1 : place + 4] == [
+        f"  start    93.3  {bars[0]}",
+        f"  weights  42.2  {bars[1]}",
+        f"✗ pools    -4.0  {bars[2]}",
+    ]
+
+
+def test_a_chart_needs_room_and_ascii_has_its_own_bars() -> None:
+    points = timeline(("start", 10, Stage.WEIGHTS), ("serving", 5, Stage.RUNTIME))
+    assert timeline_chart(points, 20, UNICODE) == []
+    assert timeline_chart((), 80, UNICODE) == []
+    *_, last = plain(timeline_chart(points, 41, ASCII))
+    assert last == "  serving   5.0  " + "=" * 12
+
+
+def test_the_place_of_changes_is_kept_while_they_are_looked_for() -> None:
+    whole = budget_lines(BudgetAnswer(QUESTION, EXCEEDS), 118, 40, UNICODE)
+    first = budget_lines(BudgetAnswer(QUESTION, replace(EXCEEDS, changes=()), lacks_changes=True), 118, 40, UNICODE)
+    assert len(first) == len(whole)
+    assert "What would fit…" in [line.plain for line in first]
+    assert [line.plain for line in first][7:] == [line.plain for line in whole][7:]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.flag_words import samples, tables
+from tui.hiding import is_secret_flag
 from tui.presets import Preset, dump_preset, load_preset
+from tui.presets.importing import import_words
 from tui.sglang.command import build_arguments
 from tui.sglang.flag_table import table_of_words
 from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
@@ -58,6 +60,18 @@ def test_every_flag_of_a_release_comes_back_with_every_kind_of_value(release: st
         for value in [] if flag.name in DECIDED or flag.name == "config" else samples(flag):
             words = words_of({flag.name: value}, inventory)
             assert back(words, release) == {flag.name: value}, words
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_every_flag_of_a_preset_comes_back_from_the_command_line_that_it_becomes(release: str) -> None:
+    """preset -> argv -> preset, by way of what reads pasted and recorded command lines."""
+    inventory = load_inventory(release)
+    for flag in inventory.flags:
+        if flag.name in DECIDED or flag.name == "config" or is_secret_flag(f"--{flag.name}"):
+            continue
+        for value in samples(flag)[:2]:  # of a switch: on and off
+            argv = ["python", "-m", "sglang.launch_server", *words_of({flag.name: value}, inventory)]
+            assert import_words(argv, {}, "p", release).preset.flags == {flag.name: value}, argv
 
 
 @pytest.mark.parametrize("release", RELEASES)

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from tests.support.simulated import read_gpu
+from tui.budget.plan import plan
 from tui.budget.types import BudgetItem, MemoryBudget, PlanRequest, Verdict
 from tui.errors import RefusedError, SgltuiError
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
@@ -23,7 +24,6 @@ from tui.keeper.records import LaunchRecords, utc_now
 from tui.keeper.states import State
 from tui.launch.budgets import Budgets
 from tui.launch.directory import create_launch, next_launch
-from tui.launch.planning import plan_with_changes
 from tui.launch.records import GivenGpu, LaunchRecord, Machine, find_launch
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
 from tui.model.errors import ModelError
@@ -65,9 +65,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     def counting(request: PlanRequest) -> MemoryBudget:
         planned.append(request.model.name)
-        return plan_with_changes(request)
+        return plan(request)
 
-    monkeypatch.setattr("tui.launch.budgets.plan_with_changes", counting)
+    monkeypatch.setattr("tui.launch.budgets.plan", counting)
     return planned
 
 

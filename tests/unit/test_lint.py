@@ -11,15 +11,17 @@ from hypothesis import strategies as st
 
 from tests.support.planning import load_model
 from tui.budget.types import Card
-from tui.lint import Finding, Severity, lint
-from tui.model.shapes import Model
+from tui.lint import Finding, Fix, Severity, lint
+from tui.model.shapes import Model, Quantization
 from tui.sglang.flags import load_inventory
 from tui.sglang.target import Target, recorded_target
 from tui.sglang.versions import parse_release
 
 H100 = Card(0, "NVIDIA H100 80GB HBM3", 81559, capability=(9, 0))
 T4 = Card(0, "Tesla T4", 15360, capability=(7, 5))
+RTX_6000 = Card(0, "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, capability=(12, 0))
 B200 = Card(0, "NVIDIA B200", 183359, capability=(10, 0))
+DECODE = "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache"
 DENSE, HYBRID = "qwen3-0.6b", "qwen3.6-27b"
 
 
@@ -96,6 +98,47 @@ def found(words: str, release: str = "0.5.23", model: Model | None = None, *card
         ("--schedule-conservativeness -1", "0.5.23", "conservativeness", "0 or more", "correct"),
         ("--tokenizer-worker-num 0", "0.5.11", "tokenizers", "at least 1", "correct"),
         ("--chunked-prefill-size 100 --page-size 64", "0.5.23", "uneven-chunk", "pages of 64", "write 64"),
+        ("--max-lora-rank 16", "0.5.6.post2", "no-lora", "no effect", "give one"),
+        ("--enable-lora --max-lora-rank 16", "0.5.23", "lora", "--lora-target-modules", "name adapters"),
+        ("--lora-paths a=b --speculative-algorithm EAGLE", "0.5.11", "lora", "EAGLE", "leave"),
+        ("--lora-paths a=b --speculative-algorithm STANDALONE", "0.5.23", "lora", "STANDALONE", "leave"),
+        ("--lora-paths a=b --max-loaded-loras 4", "0.5.11", "lora", "8 may be in one batch", "--max-loras-per-batch"),
+        ("--lora-paths a b c --max-loaded-loras 2 --max-loras-per-batch 1", "0.5.23", "lora", "3 are named", "raise"),
+        ("--lora-paths a --max-loras-per-batch 0", "0.5.23", "lora", "a batch of none", "1 or more"),
+        ("--lora-paths a --lora-target-modules all q_proj", "0.5.6.post2", "lora", "stands for all", "others out"),
+        ("--lora-paths a --enable-lora-overlap-loading", "0.5.11", "lora", "16 at most", "give it"),
+        ("--lora-paths a --lora-use-virtual-experts", "0.5.11", "lora", "it is csgmv", "triton"),
+        ("--enable-prefix-mm-cache", "0.5.23", "prefix-mm-cache", "only encodes", "--encoder-only"),
+        (
+            "--disaggregation-mode prefill --disaggregation-transfer-backend fake",
+            "0.5.11",
+            "fake-prefill",
+            "exclude each other",
+            "leave one",
+        ),
+        ("--encoder-only --disaggregation-mode decode", "0.5.23", "encoder-and-disaggregation", "exclude", "leave one"),
+        (
+            "--disaggregation-mode decode --disaggregation-decode-enable-radix-cache",
+            "0.5.11",
+            "decode-radix-transfer",
+            "it is mooncake",
+            "give nixl",
+        ),
+        (
+            f"{DECODE} --disaggregation-transfer-backend nixl --speculative-algorithm NGRAM",
+            "0.5.11",
+            "decode-radix-speculation",
+            "exclude",
+            "leave one",
+        ),
+        (
+            f"{DECODE} --disaggregation-transfer-backend fake",
+            "0.5.23",
+            "decode-radix-fake",
+            "exclude",
+            "leave one",
+        ),
+        ("--disaggregation-decode-enable-radix-cache", "0.5.23", "decode-radix-off", "only a decode server", "give"),
     ],
 )
 def test_what_a_command_line_alone_tells(words: str, release: str, identity: str, part: str, remedy: str) -> None:
@@ -127,6 +170,56 @@ def test_what_a_model_or_a_card_cannot_take(
     assert found(words, "0.5.23", load_model(config), card)[identity].severity is severity
 
 
+@pytest.mark.parametrize(
+    ("own", "typed", "release", "is_refused"),
+    [
+        ("fp8", "awq", "0.5.23", True),
+        ("fp8", "w8a8_fp8", "0.5.6.post2", True),
+        ("awq", "fp8", "0.5.11", True),
+        ("mxfp4", "fp8", "0.5.11", True),
+        ("compressed-tensors", "fp8", "0.5.23", True),
+        ("compressed-tensors", "w8a8_fp8", "0.5.11", False),
+        ("awq", "awq_marlin", "0.5.11", False),
+        ("gptq", "moe_wna16", "0.5.23", False),
+        ("fp8", "fp8", "0.5.23", False),
+        ("fp8", "modelopt_fp4", "0.5.23", False),  # requantised while it loads
+        ("modelopt_fp8", "fp8", "0.5.23", False),  # what is typed gives way
+    ],
+)
+def test_a_quantisation_that_the_checkpoint_is_not_of(own: str, typed: str, release: str, is_refused: bool) -> None:
+    """SGLang: "Quantization method specified in the model config (fp8) does not match ...": model_config.py:2143."""
+    model = dataclasses.replace(load_model(DENSE), quantization=Quantization(own))
+    faults = found(f"--quantization {typed}", release, model, B200)
+    assert ("quantization-mismatch" in faults) is is_refused
+    if is_refused:
+        assert own in faults["quantization-mismatch"].what
+        assert faults["quantization-mismatch"].fix == Fix(unset=("quantization",))
+
+
+@pytest.mark.parametrize(
+    ("words", "release", "card", "part"),
+    [
+        ("--kv-cache-dtype nvfp4", "0.5.23", H100, "SM100 or SM120, and this one is SM90"),
+        ("--kv-cache-dtype mxfp8", "0.5.23", H100, "Blackwell"),
+        ("--kv-cache-dtype fp8_e5m2 --attention-backend trtllm_mla", "0.5.11", B200, "takes auto, fp8_e4m3"),
+        ("--kv-cache-dtype bf16 --attention-backend trtllm_mla", "0.5.6.post2", B200, "takes auto, fp8_e4m3"),
+        ("--kv-cache-dtype fp4_e2m1 --attention-backend flashinfer", "0.5.11", B200, "not flashinfer"),
+        ("--kv-cache-dtype nvfp4 --decode-attention-backend triton", "0.5.23", B200, "not triton"),
+        ("--kv-cache-dtype nvfp4 --attention-backend triton", "0.5.23", B200, "not triton"),
+        ("--kv-cache-dtype fp8_e4m3 --attention-backend trtllm_mha", "0.5.23", RTX_6000, "on SM120"),
+        ("--kv-cache-dtype nvfp4", "0.5.23", B200, ""),
+        ("--kv-cache-dtype fp4_e2m1 --attention-backend triton", "0.5.11", B200, ""),
+        ("--kv-cache-dtype fp8_e4m3", "0.5.11", T4, ""),
+        ("--kv-cache-dtype bf16 --attention-backend trtllm_mla", "0.5.11", B200, ""),
+    ],
+)
+def test_a_kv_cache_that_a_card_or_a_backend_cannot_read(words: str, release: str, card: Card, part: str) -> None:
+    faults = found(words, release, load_model(DENSE), card)
+    told = [fault.what for name, fault in faults.items() if name in ("kv-dtype-on-card", "kv-dtype-of-backend")]
+    assert bool(told) is bool(part), faults
+    assert not part or part in told[0]
+
+
 def test_heads_that_tensor_parallelism_cannot_divide() -> None:
     cards = [dataclasses.replace(H100, index=index) for index in range(3)]
     assert "uneven-shards" in found("--tp 3", "0.5.23", load_model(DENSE), *cards)
@@ -141,6 +234,9 @@ def test_heads_that_tensor_parallelism_cannot_divide() -> None:
         ("--chunked-prefill-size -1 --page-size 64", DENSE),
         ("--enable-priority-scheduling --schedule-policy fcfs", DENSE),
         ("--speculative-algorithm NGRAM", DENSE),
+        ("--lora-paths a=b --max-loras-per-batch 1 --max-loaded-loras 1", DENSE),
+        ("--enable-lora --max-lora-rank 16 --lora-target-modules all", DENSE),
+        ("--disaggregation-mode decode --disaggregation-decode-enable-radix-cache", DENSE),
     ],
 )
 def test_what_is_right_is_left_alone(words: str, config: str) -> None:

@@ -9,7 +9,13 @@ from tui.app.bridge import in_thread
 from tui.app.commands.dashboard import GO_BACK
 from tui.app.core import Adjusted, Core, LaunchRequest
 from tui.app.keys import Keys
-from tui.app.messages import LaunchDialogue, RelaunchDialogue
+from tui.app.messages import (
+    GpuChoicesAsked,
+    LaunchDialogue,
+    PresetDraftWanted,
+    PresetSaveWanted,
+    RelaunchDialogue,
+)
 from tui.app.notices import (
     Kind,
     Notice,
@@ -96,6 +102,39 @@ async def relaunch(desk: Desk, core: Core, about: Adjusted, dialogue: RelaunchDi
 def _refuse(dialogue: RelaunchDialogue | None, trouble: Trouble) -> None:
     if dialogue is not None:
         dialogue.refuse(trouble)
+
+
+async def draft_preset(core: Core, wanted: PresetDraftWanted) -> None:
+    """Show in the dialogue what saving would write."""
+    try:
+        draft = await in_thread(partial(core.draft_preset, wanted.address, wanted.name))
+    except Exception as error:  # noqa: BLE001 whatever fails is told
+        wanted.dialogue.refuse(trouble_of(error))
+    else:
+        wanted.dialogue.show_draft(draft)
+
+
+async def save_preset(desk: Desk, core: Core, wanted: PresetSaveWanted) -> None:
+    """Write what was shown; where it went is told, and where the earlier version is."""
+    path = wanted.draft.file.path
+    try:
+        kept = await in_thread(partial(core.save_preset, wanted.draft))
+    except Exception as error:  # noqa: BLE001 whatever fails is told
+        wanted.dialogue.refuse(trouble_of(error))
+        return
+    wanted.dialogue.close()
+    earlier = f"; the earlier version is {kept.name}" if kept is not None else ""
+    desk.tell(Notice(f"preset {path.stem}", Kind.DONE, f"saved as preset {path.stem}{earlier}", str(path)))
+
+
+async def compare_gpus(core: Core, asked: GpuChoicesAsked) -> None:
+    """Plan a launch on each choice of GPUs; what fails is told in the place of the answer."""
+    try:
+        choices = await in_thread(partial(core.gpu_choices, asked.about, asked.gpus))
+    except Exception as error:  # noqa: BLE001 whatever fails is told
+        asked.dialogue.show_choices((), trouble_of(error).what)
+    else:
+        asked.dialogue.show_choices(choices)
 
 
 async def smoke(desk: Desk, core: Core, instance: Instance) -> None:

@@ -13,6 +13,7 @@ from textual.reactive import var
 from textual.screen import Screen
 
 from tui.app import theme
+from tui.app.actions import compare_gpus
 from tui.app.advice import AdviceAnswer
 from tui.app.advisor import Advisor
 from tui.app.arranging import ArrangingApp
@@ -34,6 +35,7 @@ from tui.app.messages import (
     EngineAsked,
     Explained,
     ExplanationAsked,
+    GpuChoicesAsked,
     HistoryDialogue,
     HistoryWanted,
     NoticesRead,
@@ -153,6 +155,10 @@ class SgltuiApp(ArrangingApp):
         if self._planner.ask(message.question):
             self._start("budget", "the budget", self._planner.work)
 
+    def on_gpu_choices_asked(self, message: GpuChoicesAsked) -> None:
+        """Plan for each."""
+        self._start("choices", message.about.label, partial(compare_gpus, self._core, message))
+
     def on_explanation_asked(self, message: ExplanationAsked) -> None:
         """Look into its log, after the look that is under way."""
         if self._inquiry.ask(message.question):
@@ -256,10 +262,12 @@ class SgltuiApp(ArrangingApp):
     async def _read_presets(self, screen: LaunchScreen) -> None:
         try:
             presets, problems = await in_thread(self._core.presets)
+            standings = await in_thread(partial(self._core.standings, presets))
         except Exception:
             screen.close()
             raise
-        await screen.fill(presets, problems, self.snapshot.instances if self.snapshot is not None else ())
+        instances = self.snapshot.instances if self.snapshot is not None else ()
+        await screen.fill(presets, problems, instances, standings)
 
     async def _read_sheet(self, screen: AdjustScreen, about: Editable) -> None:
         try:

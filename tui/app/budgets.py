@@ -27,20 +27,27 @@ class BudgetQuestion:
         about: a launch that was made, or one to be made.
         occupied: what others hold of each GPU, in steps; and which GPUs running servers have.
         gpus: the machine as it was seen.
+        in_steps: somebody is typing: the budget is wanted at once, the changes that would make it fit when that pauses.
     """
 
     about: Subject
     occupied: tuple[tuple[str, int, bool], ...]
     gpus: GpuReading = field(compare=False, repr=False)
+    in_steps: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class BudgetAnswer:
-    """The budget, or why there is none."""
+    """The budget, or why there is none.
+
+    Attributes:
+        lacks_changes: those that would make it fit are still looked for.
+    """
 
     question: BudgetQuestion
     budget: MemoryBudget | None
     trouble: Trouble = field(default=Trouble(""))
+    lacks_changes: bool = False
 
 
 def ask_about_server(instance: Instance, snapshot: Snapshot) -> BudgetQuestion:

@@ -20,14 +20,18 @@ from tui.app.messages import (
     BackAsked,
     LaunchDialogue,
     LaunchWanted,
+    PresetDraftWanted,
+    PresetSaveWanted,
     RelaunchDialogue,
     RelaunchWanted,
+    SaveAsked,
     StopAsked,
     TestWanted,
 )
 from tui.app.notices import Notice, Trouble, add_notice, is_passing, note, problem, trouble_of
 from tui.app.screens.confirm import back_question, relaunch_question, stop_questions
 from tui.app.screens.launch import LaunchScreen
+from tui.app.screens.save_preset import SavePresetScreen
 from tui.observe import Instance, Snapshot
 
 _PASSING_S = 10.0  # how long a success is told
@@ -91,6 +95,21 @@ class ChangingApp(App[None]):
         if self.may_change():
             name = message.instance.name
             self._start("test", name, partial(actions.smoke, self, self._core, message.instance))
+
+    def on_save_asked(self, message: SaveAsked) -> None:
+        """Ask for the preset's name."""
+        if self.may_change() and not self._is_asking:
+            self.push_screen(SavePresetScreen(message.instance, self._glyphs))
+
+    def on_preset_draft_wanted(self, message: PresetDraftWanted) -> None:
+        """Show what would be written."""
+        self._start("preset", message.address, partial(actions.draft_preset, self._core, message))
+
+    def on_preset_save_wanted(self, message: PresetSaveWanted) -> None:
+        """Write it."""
+        if self.may_change():
+            about = message.draft.recorded.address
+            self._start("preset", about, partial(actions.save_preset, self, self._core, message))
 
     def on_back_asked(self, message: BackAsked) -> None:
         """Look for what worked, and ask whether that is meant."""

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from threading import Event
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from tui.budget.types import FlagChange, MemoryBudget
 from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.launch.explanations import Explanation
+from tui.launch.gpu_choices import JudgedChoice
 from tui.launch.history import Attempt
 from tui.metrics.limits import Bound, Limit
 from tui.metrics.live import LiveMetrics
 from tui.metrics.smoke import Smoke
 from tui.observe import Snapshot
 from tui.presets import Preset, PresetProblem
+from tui.presets.proof import Standing
 from tui.sglang.edit import DiffLine, FlagEdit
 from tui.sglang.flags import FlagInventory
+
+if TYPE_CHECKING:
+    from tui.launch.preset_saving import PresetDraft  # which takes the importer and the diagnosis with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,19 +166,34 @@ class Core(Protocol):
         """The presets that can be read, and why the others can't."""
         ...
 
+    def standings(self, presets: Sequence[Preset]) -> Mapping[str, tuple[Standing, str]]:
+        """How far each preset can be trusted on this machine, and why; may ask their interpreters for a release."""
+        ...
+
     def watch_presets(self, stop: Event, changed: Callable[[], object]) -> None:
         """Call `changed` after each change of a preset until `stop` is set, in a thread of its own."""
         ...
 
-    def plan(self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading) -> MemoryBudget:
+    def plan(
+        self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading, *, changes: bool = True
+    ) -> MemoryBudget:
         """The memory budget of a launch, with changes that would make it fit; asked twice, it comes at once.
 
         Args:
             about: what would be launched.
             gpus: the machine as it was last seen.
+            changes: look for them; without, the budget of a launch that is to be made comes at once.
 
         Raises:
             SgltuiError: nobody can tell; says why, and what to do.
+        """
+        ...
+
+    def gpu_choices(self, about: Editable, gpus: GpuReading) -> tuple[JudgedChoice, ...]:
+        """The GPUs that a launch could be given, each with what the plan says; its own choice of GPUs doesn't count.
+
+        Raises:
+            SgltuiError: its record or preset can't be read, or its flags can't be meant.
         """
         ...
 
@@ -235,6 +256,22 @@ class Core(Protocol):
 
         Raises:
             SgltuiError: there is none.
+        """
+        ...
+
+    def draft_preset(self, address: str, name: str) -> PresetDraft:
+        """What saving a launch as a preset of this name would write; reads its log where nothing was kept of that.
+
+        Raises:
+            SgltuiError: its record can't be read, or the name can't be a preset's.
+        """
+        ...
+
+    def save_preset(self, draft: PresetDraft) -> Path | None:
+        """Write it; the earlier version is kept, and its path returned.
+
+        Raises:
+            SgltuiError: the file was changed since, or can't be written; what was there is there still.
         """
         ...
 

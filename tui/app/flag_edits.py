@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tui.app.core import Editable
 from tui.app.flag_rows import FlagRow
 from tui.budget.types import FlagChange
 from tui.diagnosis.diagnosis import Change, FlagValue
-from tui.sglang.edit import FlagEdit
+from tui.launch.gpu_choices import GpuChoice
+from tui.sglang.edit import FlagEdit, find_flag
+from tui.sglang.flags import FlagInventory
 
 
 def with_change(edit: FlagEdit, change: FlagChange | Change) -> FlagEdit:
@@ -31,3 +36,11 @@ def with_value(before: FlagEdit, row: FlagRow, text: str) -> FlagEdit:
     if not text.strip():
         return before.unsetting(row.name) if row.value is not None and row.was is None else before.forgetting(row.name)
     return before.setting(row.name, *words)
+
+
+def with_gpus(before: Editable, choice: GpuChoice, inventory: FlagInventory) -> Editable:
+    """The launch on other GPUs, and with the number of ranks that goes with them."""
+    edit = before.edit
+    if choice.tensor is not None:
+        edit = edit.setting(find_flag("tp-size", inventory).name, str(choice.tensor))
+    return replace(before, gpus=choice.typed, edit=edit)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from tui.app.core import FlagSheet
 from tui.budget.types import MemoryBudget
@@ -147,6 +148,7 @@ def _words(given: GivenFlag | None) -> str | None:
     return " ".join(given.words)
 
 
+@lru_cache(maxsize=4)  # while a value is typed, the list below stays
 def _found(search: str, inventory: FlagInventory) -> Sequence[Flag]:
     """Flags whose spelling holds every word that was typed, those that begin with it first."""
     words = search.lower().replace("_", "-").lstrip("-").split()

@@ -19,6 +19,7 @@ class Glyphs:
     dot: str
     free: str
     overflow: str
+    level: str
     edge: str
     wall: str
     ellipsis: str
@@ -60,6 +61,7 @@ UNICODE = Glyphs(
     dot="·",
     free="·",
     overflow="▶",
+    level="▇",
     edge="",
     wall="│",
     ellipsis="…",
@@ -86,6 +88,7 @@ ASCII = Glyphs(
     dot="-",
     free=".",
     overflow=">",
+    level="=",
     edge="|",
     wall="|",
     ellipsis="..",

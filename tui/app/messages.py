@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from textual.message import Message
 
@@ -14,8 +14,13 @@ from tui.app.core import Adjusted, Editable, LaunchRequest
 from tui.app.findings import ExplanationQuestion
 from tui.app.notices import Trouble
 from tui.diagnosis.diagnosis import Change
+from tui.gpu import GpuReading
+from tui.launch.gpu_choices import JudgedChoice
 from tui.launch.history import Attempt
 from tui.observe import Instance, Snapshot
+
+if TYPE_CHECKING:
+    from tui.launch.preset_saving import PresetDraft  # which takes the importer and the diagnosis with it
 
 
 @dataclass
@@ -149,6 +154,23 @@ class BudgetAsked(Message):
     question: BudgetQuestion
 
 
+class ChoiceDialogue(Protocol):
+    """Where GPUs are chosen; it may have been left meanwhile."""
+
+    def show_choices(self, choices: tuple[JudgedChoice, ...], absent: str = "") -> None:
+        """What the plan says of each; or why that can't be told."""
+        ...
+
+
+@dataclass
+class GpuChoicesAsked(Message):
+    """Somebody wonders on which GPUs a launch would fit."""
+
+    about: Editable
+    gpus: GpuReading
+    dialogue: ChoiceDialogue
+
+
 @dataclass
 class ExplanationAsked(Message):
     """Somebody looks at a server: what is the matter with it?"""
@@ -173,6 +195,46 @@ class ReportWanted(Message):
     """A person wants a report of what is the matter, to show it to others."""
 
     question: ExplanationQuestion
+
+
+@dataclass
+class SaveAsked(Message):
+    """A person wants to keep a launch as a preset."""
+
+    instance: Instance
+
+
+class SaveDialogue(Protocol):
+    """Where a preset is saved; it may have been left meanwhile."""
+
+    def show_draft(self, draft: PresetDraft) -> None:
+        """What would be written."""
+        ...
+
+    def refuse(self, trouble: Trouble) -> None:
+        """It can't be."""
+        ...
+
+    def close(self) -> None:
+        """It is saved."""
+        ...
+
+
+@dataclass
+class PresetDraftWanted(Message):
+    """A person wants to see what saving would write; nothing is written."""
+
+    address: str
+    name: str
+    dialogue: SaveDialogue
+
+
+@dataclass
+class PresetSaveWanted(Message):
+    """A person has seen it, and wants it written."""
+
+    draft: PresetDraft
+    dialogue: SaveDialogue
 
 
 class HistoryDialogue(Protocol):

@@ -10,28 +10,41 @@ from textual.content import Content
 
 from tui.app.glyphs import Glyphs
 from tui.presets import FlagValue, Preset, PresetProblem, Reference
-from tui.presets.proof import Here, Standing, standing_of
+from tui.presets.proof import Standing
 from tui.presets.secrets import powerful_variables
 
+Judged = tuple[Standing, str]
+"""How far a preset can be trusted here, and why."""
 
-def preset_prompt(preset: Preset, width: int, glyphs: Glyphs, *, marked: bool) -> Content:
-    """One preset on one line: its name, whether it was proved, what it is."""
-    name = glyphs.plain(preset.name)
-    status: str = preset.evidence.status if preset.evidence is not None else "untested"
-    if standing_of(preset, Here())[0] is Standing.CHANGED:
-        status = "changed"
-    style = "$success" if status == "verified" else "$quiet"
+_STYLES = {Standing.PROVEN_HERE: "$success", Standing.CHANGED: "$warning"}
+_STANDING_CELLS = max(map(len, Standing))
+
+
+def preset_prompt(preset: Preset, judged: Judged, width: int, glyphs: Glyphs, *, marked: bool) -> Content:
+    """One preset on one line: its name, how far it is proven, what it is."""
+    name, standing = glyphs.plain(preset.name), judged[0]
     pointer = glyphs.pointer if marked else " "
     pad = " " * (width - cell_len(name))
+    word = f"{_sign(standing, glyphs)} {standing:<{_STANDING_CELLS}}"
+    style = _STYLES.get(standing, "$quiet")
     return Content.assemble(
-        f"{pointer} ", (name, "bold"), pad, "  ", (f"{status:<8}", style), f"  {glyphs.plain(preset.description)}"
+        f"{pointer} ", (name, "bold"), pad, "  ", (word, style), f"  {glyphs.plain(preset.description)}"
     )
 
 
-def preset_facts(preset: Preset) -> dict[str, str]:
+def preset_facts(preset: Preset, judged: Judged) -> dict[str, str]:
     """Model, flags, and what the preset was proved on."""
-    note = preset.evidence.note if preset.evidence is not None else ""
-    return {"model": preset.model, "flags": flags_text(preset), "note": note or "nobody has said yet that it works"}
+    return {"model": preset.model, "flags": flags_text(preset), "note": judged[1]}
+
+
+def _sign(standing: Standing, glyphs: Glyphs) -> str:
+    signs = {
+        Standing.PROVEN_HERE: glyphs.done,
+        Standing.PROVEN_ELSEWHERE: "o",
+        Standing.CHANGED: "!",
+        Standing.CLAIMED: "?",
+    }
+    return signs.get(standing, glyphs.dot)
 
 
 def flags_text(preset: Preset) -> str:

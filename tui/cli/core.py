@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING
 
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import FlagChange, MemoryBudget
@@ -18,11 +20,13 @@ from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
 from tui.launch.explanations import Explanation, Explanations
 from tui.launch.flag_check import check_spec
+from tui.launch.gpu_choices import GpuChoice, JudgedChoice, find_choices, judge_choices
 from tui.launch.history import Attempt
-from tui.launch.planning import choose_release
+from tui.launch.planning import choose_release, count_gpus, read_flags
 from tui.launch.records import Recorded, find_launch
 from tui.launch.relaunch import Relauncher
 from tui.launch.spec import LaunchSpec, spec_from_preset
+from tui.launch.standing import Judge
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
 from tui.lint import Severity
@@ -32,6 +36,7 @@ from tui.metrics.relief import find_relief
 from tui.metrics.smoke import Smoke, keep, smoke
 from tui.observe import Observer, Snapshot
 from tui.presets import Preset, PresetProblem, find_preset, load_presets
+from tui.presets.proof import Standing
 from tui.presets.watch import watch_presets
 from tui.sglang.edit import diff_words
 from tui.sglang.interpreter import find_interpreter
@@ -39,6 +44,9 @@ from tui.sglang.target import Target, ask_target, cached_target, recorded_target
 from tui.sglang.versions import parse_release
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB
+
+if TYPE_CHECKING:
+    from tui.launch.preset_saving import PresetDraft
 
 
 class LocalCore:
@@ -96,21 +104,43 @@ class LocalCore:
         found = load_presets(self._context.places)
         return found.presets, found.problems
 
+    def standings(self, presets: Sequence[Preset]) -> Mapping[str, tuple[Standing, str]]:
+        """How far each preset can be trusted on this machine, and why."""
+        judge = Judge(self._context.places, self._context.settings, self._context.reader.read())
+        return {preset.name: judge.judge(preset) for preset in presets}
+
     def watch_presets(self, stop: Event, changed: Callable[[], object]) -> None:
         """Call `changed` after each change of a preset until `stop` is set."""
         watch_presets(self._context.places, stop, changed)
 
-    def plan(self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading) -> MemoryBudget:
+    def plan(
+        self, about: LaunchRequest | LaunchedServer | Adjusted, gpus: GpuReading, *, changes: bool = True
+    ) -> MemoryBudget:
         """The memory budget of a launch; what was planned a moment ago isn't planned again."""
         if isinstance(about, LaunchedServer):
             return self._budgets.plan_launch(f"{about.name}/{about.launch}", gpus, about.pids)
-        own = frozenset[int]()
-        if isinstance(about, Adjusted):
-            spec, own = self._relauncher.adjust(self._base(about), about.edit, about.gpus), about.pids
-        else:
-            spec = self._spec(about)
-        budget = self._budgets.plan_spec(spec, gpus, os.environ.get("CUDA_VISIBLE_DEVICES"), own=own)
+        spec, own = self._edited(about), about.pids if isinstance(about, Adjusted) else frozenset[int]()
+        visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+        budget = self._budgets.plan_spec(spec, gpus, visible, own, changes=changes)
         return replace(budget, warnings=(*self._lint(spec), *budget.warnings))
+
+    def gpu_choices(self, about: Editable, gpus: GpuReading) -> tuple[JudgedChoice, ...]:
+        """The GPUs that a launch could be given, each with what the plan says."""
+        spec = self._edited(replace(about, gpus=None))
+        release, _ = choose_release(spec, self._context.settings, self._context.places)
+        flags = read_flags(spec, release)
+        choices = find_choices(gpus, count_gpus(spec, release), int(flags.get("tp-size") or 1))
+
+        def plan(choice: GpuChoice) -> MemoryBudget:
+            edit = about.edit if choice.tensor is None else about.edit.setting("tp-size", str(choice.tensor))
+            return self.plan(replace(about, gpus=choice.typed, edit=edit), gpus, changes=False)
+
+        return judge_choices(choices, plan)
+
+    def _edited(self, about: Editable) -> LaunchSpec:
+        if isinstance(about, Adjusted):
+            return self._relauncher.adjust(self._base(about), about.edit, about.gpus)
+        return self._spec(about)
 
     def _lint(self, spec: LaunchSpec) -> Iterator[str]:
         """What SGLang would refuse of its flags, or ignore."""
@@ -153,6 +183,18 @@ class LocalCore:
         inventory = nearest_inventory(worked.launch.sglang_version)
         difference = diff_words(words_of(newest.launch), words_of(worked.launch), inventory)
         return Worked(Adjusted(name, worked.launch.launch), difference)
+
+    def draft_preset(self, address: str, name: str) -> PresetDraft:
+        """What saving a launch as a preset would write."""
+        from tui.launch.preset_saving import draft_preset  # noqa: PLC0415 - only who asks for it pays for it
+
+        return draft_preset(self._context.places, address, name, self._context.reader.read())
+
+    def save_preset(self, draft: PresetDraft) -> Path | None:
+        """Write it; the earlier version is kept, and its path returned."""
+        from tui.launch.preset_saving import save_preset  # noqa: PLC0415 - as above
+
+        return save_preset(self._context.places, draft)
 
     def relaunch(self, about: Adjusted) -> str:
         """Stop what runs under the name, wait until its memory is back, start the new one."""
@@ -216,7 +258,10 @@ class LocalCore:
 
     def _spec(self, request: LaunchRequest) -> LaunchSpec:
         spec = self._preset_spec(request)
-        return edit_spec(spec, request.edit, nearest_inventory(self._release_of(spec))) if request.edit else spec
+        if not request.edit:
+            return spec
+        edited = edit_spec(spec, request.edit, nearest_inventory(self._release_of(spec)))
+        return edited.changed(gpus=request.gpus)  # an edit of the number of ranks lets only the preset's own GPUs go
 
     def _release_of(self, spec: LaunchSpec) -> str:
         release, _ = choose_release(spec, self._context.settings, self._context.places)

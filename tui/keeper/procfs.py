@@ -67,6 +67,14 @@ def command_line(pid: int) -> list[str]:
     return [word.decode(errors="surrogateescape") for word in block.rstrip(b"\0").split(b"\0")] if block else []
 
 
+def working_folder(pid: int) -> str | None:
+    """The folder in which a process is; None when it is gone, or nobody may look."""
+    try:
+        return os.readlink(f"/proc/{pid}/cwd")
+    except OSError:
+        return None
+
+
 def name(pid: int) -> str:
     """The name that the kernel keeps of it, at most 15 bytes; empty when it is gone."""
     try:

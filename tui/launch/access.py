@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tui.keeper.readiness import owns_port, reachable
+from tui.launch.config_words import read_words
 from tui.launch.process_words import read_process
 from tui.launch.records import LaunchRecord, Recorded
 from tui.sglang.http import Endpoint, NoAnswerError
@@ -10,10 +11,13 @@ from tui.sglang.words import Words
 
 
 def running_words(recorded: Recorded) -> Words:
-    """The words of its command line as its process has them, secrets included; the recorded ones when it is gone."""
-    server = recorded.state.server
+    """The words of its command line as its process has them, secrets included; the recorded ones when it is gone.
+
+    Those of its config file are among them, as it is now.
+    """
+    server, launch = recorded.state.server, recorded.launch
     argv = read_process(server)[0] if server is not None else ()
-    return Words(argv or recorded.launch.argv, recorded.launch.sglang_version)
+    return read_words(argv or launch.argv, launch.sglang_version, launch.cwd)
 
 
 def endpoint_of(recorded: Recorded, words: Words) -> Endpoint:
@@ -25,7 +29,7 @@ def endpoint_of(recorded: Recorded, words: Words) -> Endpoint:
 def url_of(launch: LaunchRecord) -> str:
     """Where a client on this machine finds it."""
     host = reachable(launch.host)
-    scheme = "https" if Words(launch.argv, launch.sglang_version).has("--ssl-certfile") else "http"
+    scheme = "https" if read_words(launch.argv, launch.sglang_version, launch.cwd).has("--ssl-certfile") else "http"
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{launch.port}"
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Generic, TypeVar
 
-from tui.budget.types import Card, Measured, MemoryBudget, Verdict
+from tui.budget.changes import find_changes
+from tui.budget.plan import plan
+from tui.budget.types import Card, Measured, MemoryBudget, PlanRequest, Verdict
 from tui.errors import RefusedError
 from tui.gpu import GpuReading, GpuSnapshot
 from tui.gpu.others import knows_share
@@ -22,7 +24,6 @@ from tui.launch.planning import (
     choose_gpus,
     choose_release,
     make_request,
-    plan_with_changes,
     server_words,
     smallest_total,
     with_source,
@@ -45,6 +46,14 @@ _GROWING = frozenset({State.PENDING, State.STARTING, State.LOADING})
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """A budget without the changes that would make it fit, and what they are found from."""
+
+    request: PlanRequest
+    budget: MemoryBudget
+
+
 class Budgets:
     """Plans launches of this machine.
 
@@ -56,6 +65,7 @@ class Budgets:
     def __init__(self, places: Places, settings: Settings) -> None:
         self._places = places
         self._settings = settings
+        self._plain: _Recent[_Plain] = _Recent(_KEPT_BUDGETS)
         self._budgets: _Recent[MemoryBudget] = _Recent(_KEPT_BUDGETS)
         self._models: _Recent[Model] = _Recent(_KEPT_MODELS)
 
@@ -65,6 +75,8 @@ class Budgets:
         reading: GpuReading,
         visible: str | None = None,
         own: Collection[int] = (),
+        *,
+        changes: bool = True,
     ) -> MemoryBudget:
         """What a launch would take that is to be made; weights that an earlier launch measured are taken for measured.
 
@@ -73,6 +85,7 @@ class Budgets:
             reading: the machine's GPUs.
             visible: the user's own CUDA_VISIBLE_DEVICES, which limits the choice.
             own: processes that it takes the place of; what they hold counts as free.
+            changes: look for those that would make it fit, which takes ten times as long as the plan.
 
         Raises:
             SgltuiError: the model can't be read, or the GPUs can't be had.
@@ -82,7 +95,7 @@ class Budgets:
         gpus = choose_gpus(spec, release, reading, visible=visible, promised=guard.promised_gpus(running))
         cards = cards_of(gpus, own, _names(running))
         measured, known = fill(Measured(), recall(self._places, spec, release, cards))
-        budget = self._plan(spec, release, cards, smallest_total(reading), measured)
+        budget = self._plan(spec, release, cards, smallest_total(reading), measured, changes=changes)
         notes = budget.notes if known is None else (*budget.notes, known)
         return replace(_warned(budget, doubt, *_memory_doubts(gpus), *_loading_doubts(gpus, running)), notes=notes)
 
@@ -124,6 +137,8 @@ class Budgets:
         cards: list[Card],
         smallest_total_mib: int | None,
         measured: Measured | None = None,
+        *,
+        changes: bool = True,
     ) -> MemoryBudget:
         model, _ = find_config(spec.model, cache_dir=self._places.hub)
         stamp = _stamp(model)
@@ -132,12 +147,15 @@ class Budgets:
         words = tuple(server_words(spec, release))
         key = (spec.model, stamp, words, environment, release.text, coarse, smallest_total_mib, measured)
 
-        def work_out() -> MemoryBudget:
+        def work_out() -> _Plain:
             read, hub = self.read(spec.model), self._places.hub
             request = make_request(spec, release, cards, smallest_total_mib, measured=measured, model=read, hub=hub)
-            return with_source(plan_with_changes(request), spec, hub)
+            return _Plain(request, with_source(plan(request), spec, hub))
 
-        return self._budgets.get(key, work_out, keeps=lambda budget: budget.verdict is not Verdict.UNKNOWN)
+        plain = self._plain.get(key, work_out, keeps=lambda one: one.budget.verdict is not Verdict.UNKNOWN)
+        if not changes or plain.budget.verdict in (Verdict.FITS, Verdict.UNKNOWN):
+            return plain.budget
+        return self._budgets.get(key, lambda: replace(plain.budget, changes=find_changes(plain.request, plain.budget)))
 
 
 class _Recent(Generic[T]):

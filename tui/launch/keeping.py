@@ -15,11 +15,11 @@ from tui.keeper.files import LaunchFiles
 from tui.keeper.members import MARK_VARIABLE
 from tui.keeper.records import LaunchRecords, try_lock
 from tui.keeper.states import State
+from tui.launch.config_words import read_words
 from tui.launch.ports import Promise
 from tui.launch.records import LaunchRecord
 from tui.sglang.command import Command
 from tui.sglang.versions import parse_release
-from tui.sglang.words import Words
 
 _PACKAGE_PARENT = Path(__file__).parents[2]
 _LIMIT_S = 20
@@ -59,7 +59,7 @@ def make_order(
     argv: Sequence[str], environment: Mapping[str, str], record: LaunchRecord, *, lacks: str | None = None
 ) -> dict[str, Any]:
     """What a keeper is told through a pipe, since it may hold secrets: `tui.keeper.order.Order`."""
-    words = Words(argv, record.sglang_version)
+    words = read_words(argv, record.sglang_version, record.cwd)
     return {
         "argv": list(argv),
         "environment": dict(environment),

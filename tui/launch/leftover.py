@@ -21,9 +21,9 @@ from tui.keeper.members import Members
 from tui.keeper.records import LaunchRecords
 from tui.keeper.run import Run, Target
 from tui.keeper.stop import Stopper, StopRequest
+from tui.launch.config_words import read_words
 from tui.launch.records import RecordError, StopRecord, list_names, read_newest
 from tui.paths import Places
-from tui.sglang.words import Words
 from tui.text import printable
 
 _DEFAULT_PORT = 30000
@@ -79,7 +79,7 @@ def find_leftover(places: Places, pid: int, reading: GpuReading) -> Leftover:
     enclosure, mark = cgroup.find_enclosure(root.pid) or (None, _NO_MARK)
     members = _find_members(root, enclosure)
     _check_unrecorded(places, members)
-    words = Words(procfs.command_line(root.pid))
+    words = read_words(procfs.command_line(root.pid), None, procfs.working_folder(root.pid) or os.sep)
     pids = {member.pid for member in members}
     return Leftover(
         root=root,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from tui.errors import SgltuiError
+from tui.launch.config_words import read_words
 from tui.launch.records import find_launch
 from tui.paths import Places
-from tui.sglang.words import Words
 
 
 def is_follower(places: Places, name: str) -> bool:
@@ -14,4 +14,4 @@ def is_follower(places: Places, name: str) -> bool:
         launch = find_launch(places, name).launch
     except SgltuiError:  # the stop itself tells what is wrong with it
         return False
-    return Words(launch.argv, launch.sglang_version).get_int("--node-rank", 0) > 0
+    return read_words(launch.argv, launch.sglang_version, launch.cwd).get_int("--node-rank", 0) > 0

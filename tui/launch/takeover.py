@@ -25,12 +25,12 @@ def import_running(places: Places, pid: int, reading: GpuReading, name: str | No
         RefusedError: it is another user's, isn't SGLang's, or has a record.
     """
     server = find_leftover(places, pid, reading).root
-    words, visible, folder = procfs.command_line(server.pid), _visible(server.pid), _folder(server.pid)
+    words, visible, folder = procfs.command_line(server.pid), _visible(server.pid), procfs.working_folder(server.pid)
     if not server.is_alive():  # what was read may be another process's
         raise RefusedError(f"process {server.pid} has just ended", "look again with `sgltui gpus`")
     imported = import_words(words, {} if visible is None else {_VISIBLE: visible}, name)
     preset, remarks = imported.preset, list(imported.remarks)
-    beside = folder / preset.model if folder is not None and not preset.model.startswith(("/", "~")) else None
+    beside = Path(folder, preset.model) if folder is not None and not preset.model.startswith(("/", "~")) else None
     if beside is not None and beside.is_dir():
         remarks.append(Remark("changed", f"{preset.model} is {beside} from where it was started"))
         preset = replace(preset, model=str(beside))
@@ -46,10 +46,3 @@ def _visible(pid: int) -> str | None:
         return None
     found = (entry for entry in block.split(b"\0") if entry.startswith(f"{_VISIBLE}=".encode()))
     return next(found, b"=").partition(b"=")[2].decode(errors="replace") or None
-
-
-def _folder(pid: int) -> Path | None:
-    try:
-        return (PROC / str(pid) / "cwd").readlink()
-    except OSError:
-        return None

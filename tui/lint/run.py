@@ -12,7 +12,9 @@ from tui.lint.case import Case
 from tui.lint.command_line import find_deprecated, find_troubles
 from tui.lint.config_option import find_idle_config
 from tui.lint.finding import Finding, Severity
+from tui.lint.lora_rules import find_lora_faults
 from tui.lint.model_rules import find_card_faults, find_model_faults
+from tui.lint.quantization_rules import find_quantization_faults
 from tui.lint.rules import find_combinations
 from tui.model.shapes import Model
 from tui.model.sharding import check_sharding
@@ -46,8 +48,10 @@ def lint(
         *find_troubles(case, _typed_values(words)),
         *find_idle_config(words, target),
         *find_combinations(case),
+        *find_lora_faults(case),
         *find_model_faults(case),
         *find_card_faults(case),
+        *find_quantization_faults(case),
         *find_deprecated(case),
     ]
     # What can't be parsed leaves the planner without a value, which it would then miss.

@@ -42,10 +42,13 @@ class Merged:
     file: Path | None = None
 
 
-def merge_config(words: Sequence[str], release: Release, inventory: FlagInventory) -> Merged:
+def merge_config(
+    words: Sequence[str], release: Release, inventory: FlagInventory, folder: Path | None = None
+) -> Merged:
     """The words that the release's parser gets to see.
 
     Only a `--config` of its own is read, as in SGLang: `--config=FILE` and `--conf FILE` are taken and ignored.
+    A relative path starts in `folder`; None: where this process is.
 
     Raises:
         UsageError: SGLang would end with it: no such file, not YAML, a key that can't be one.
@@ -57,7 +60,7 @@ def merge_config(words: Sequence[str], release: Release, inventory: FlagInventor
         raise UsageError("--config is given twice, and SGLang takes one", "put everything into one file")
     if at == len(words) - 1:
         raise UsageError("--config has no file behind it")
-    path = Path(words[at + 1])
+    path = (folder or Path()) / words[at + 1]
     own = _to_words(path, _read(path), _Rules(release, inventory))
     return Merged((*own, *words[:at], *words[at + 2 :]), len(own), path)
 

@@ -65,9 +65,9 @@ class Flag:
         return self.action != "store"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class FlagInventory:
-    """All flags of one release, in the order of its usage text."""
+    """All flags of one release, in the order of its usage text. Each is one of a kind: hashed by what it is."""
 
     release: str
     flags: tuple[Flag, ...]

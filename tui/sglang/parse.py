@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any
 
 from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
@@ -81,6 +82,7 @@ class Flags:
         return bool(self.get(*names))
 
 
+@lru_cache(maxsize=64)
 def inventories_for(release: Release) -> tuple[FlagInventory, ...]:
     """The recorded inventory of a release, or those of its two neighbours: what either knows is taken."""
     recorded = [parse_release(name) for name in RELEASES]
@@ -93,6 +95,11 @@ def inventories_for(release: Release) -> tuple[FlagInventory, ...]:
 
 def parse_flags(words: Sequence[str], inventories: Sequence[FlagInventory]) -> Flags:
     """Read words as typed behind `python -m sglang.launch_server`."""
+    return _parse(tuple(words), tuple(inventories))
+
+
+@lru_cache(maxsize=16)  # a plan and its checks read the same line several times
+def _parse(words: tuple[str, ...], inventories: tuple[FlagInventory, ...]) -> Flags:
     parser = _Parser(inventories)
     for word in words:
         parser.take(word)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from tui.sglang.flag_cache import read_cached, write_cached
@@ -37,6 +38,7 @@ class Target:
         return self.own or (len(self.inventories) == 1 and self.note is None)
 
 
+@lru_cache(maxsize=64)
 def recorded_target(release: Release) -> Target:
     """The recorded flags of a release, or those of its nearest ones, which the note says."""
     inventories = inventories_for(release)

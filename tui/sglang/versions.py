@@ -40,6 +40,7 @@ class Release:
         return self.number >= _NOT_A_RELEASE
 
 
+@functools.lru_cache(maxsize=256)
 def parse_release(text: str) -> Release:
     """Read a version.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tui.app.command import Command
 from tui.app.commands.dashboard import DASHBOARD
-from tui.app.commands.dialogues import FORM, HELP_PAGE, PAST_ATTEMPTS, QUESTION
+from tui.app.commands.dialogues import FORM, HELP_PAGE, PAST_ATTEMPTS, QUESTION, SAVING
 from tui.app.commands.finding import FINDING
 from tui.app.commands.flags import FLAG_EDITOR, FLAG_LIST
 from tui.app.commands.log import LOG, PROMPT
@@ -33,6 +33,7 @@ PLACES = (
     Place("in the finding", (*FINDING, *MOVES)),
     Place("in the flag editor", (*FLAG_LIST, *FLAG_EDITOR)),
     Place("in the launch form", FORM),
+    Place("where a preset is saved", SAVING),
     Place("in the list of attempts", PAST_ATTEMPTS),
     Place("in a question", QUESTION),
     Place("on the help page", HELP_PAGE),

@@ -37,6 +37,16 @@ GO_BACK = Command(
     changes=True,
     obstacle=not_ours_to_relaunch,
 )
+SAVE_PRESET = Command(
+    "save-preset",
+    ("s",),
+    "save preset",
+    "Save its launch as a preset, with its proof.",
+    "save_preset",
+    footer=110,
+    changes=True,
+    obstacle=nobody,
+)
 TEST = Command(
     "test",
     ("t",),
@@ -118,6 +128,7 @@ DASHBOARD = (
     RELAUNCH,
     ADJUST,
     GO_BACK,
+    SAVE_PRESET,
     TEST,
     STOP,
     KILL,

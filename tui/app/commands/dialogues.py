@@ -53,6 +53,20 @@ LEAVE_FORM = Command("form.leave", ("escape",), "leave", "Leave; nothing is laun
 
 FORM = (TO_THE_FIELDS, CHANGE_FLAGS, NEXT_FIELD, LEAVE_FORM, *MOVES, *ON_EVERY_SCREEN)
 
+SHOW_THEN_SAVE = Command(
+    "saving.enter",
+    ("enter",),
+    "show, then save",
+    "Show what would be saved; then save it.",
+    "submit",
+    footer=1,
+    palette=False,
+    is_fixed=True,
+)
+LEAVE_SAVING = Command("saving.leave", ("escape",), "leave", "Leave; nothing is saved.", "leave", footer=2)
+
+SAVING = (SHOW_THEN_SAVE, LEAVE_SAVING, *MOVES, *ON_EVERY_SCREEN)
+
 SHOW_ATTEMPT = Command("past.log", ("enter",), "its log", "Show the log of this attempt.", "choose", footer=1)
 CLOSE_ATTEMPTS = Command(
     "past.close", ("escape", "q", "H", "p"), "back", "Back to where you were.", "dismiss(None)", footer=2

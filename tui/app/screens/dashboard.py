@@ -15,7 +15,7 @@ from textual.reactive import var
 from tui.app.advice import AdviceAnswer
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, again, ask_about_server
 from tui.app.command import Command, Situation, bindings
-from tui.app.commands.dashboard import ADJUST, DASHBOARD, GO_BACK, KILL, RELAUNCH, SHOW_LOG, STOP, TEST
+from tui.app.commands.dashboard import ADJUST, DASHBOARD, GO_BACK, KILL, RELAUNCH, SAVE_PRESET, SHOW_LOG, STOP, TEST
 from tui.app.findings import ExplanationAnswer
 from tui.app.glyphs import Glyphs
 from tui.app.here import find, offers
@@ -29,6 +29,7 @@ from tui.app.messages import (
     EngineAsked,
     Explained,
     RelaunchWanted,
+    SaveAsked,
     StopAsked,
     TestWanted,
 )
@@ -233,6 +234,10 @@ class Dashboard(Panels):
     def action_go_back(self) -> None:
         """Ask the app for what worked before."""
         self._ask(GO_BACK, BackAsked)
+
+    def action_save_preset(self) -> None:
+        """Ask the app to keep it as a preset."""
+        self._ask(SAVE_PRESET, SaveAsked)
 
     def action_show_log(self) -> None:
         """The log alone, or everything again."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from textual import events, on
@@ -27,6 +27,7 @@ from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.messages import AdjustAsked, BudgetAsked, LaunchWanted
 from tui.app.moving import move
 from tui.app.notices import Trouble, trouble_of
+from tui.app.preset_words import Judged
 from tui.app.proposals import FieldError
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm, PresetList
@@ -64,18 +65,22 @@ class LaunchScreen(ModalScreen[None]):
             yield Static(Content.styled(f"reading presets{self._glyphs.ellipsis}", "$quiet"), markup=False)
 
     async def fill(
-        self, presets: Sequence[Preset], problems: Sequence[PresetProblem], instances: Sequence[Instance]
+        self,
+        presets: Sequence[Preset],
+        problems: Sequence[PresetProblem],
+        instances: Sequence[Instance],
+        standings: Mapping[str, Judged],
     ) -> None:
         """Show the form, and do what was typed ahead."""
         if not self.is_attached:  # it was left while they were read
             return
         forms = self.query(LaunchForm)
         if forms:  # they were edited while it is open
-            forms.first().renew(presets, problems)
+            forms.first().renew(presets, problems, standings)
             return
         box = self.query_one(VerticalScroll)
         box.query(Static).set(display=False)
-        await box.mount(LaunchForm(presets, problems, instances, self._glyphs))
+        await box.mount(LaunchForm(presets, problems, instances, standings, self._glyphs))
         if presets:
             self.call_after_refresh(self._show_keys)
             box.add_class("-planned")

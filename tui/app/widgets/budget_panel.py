@@ -14,13 +14,15 @@ from tui.app.budgets import BudgetAnswer, BudgetQuestion
 from tui.app.core import LaunchedServer
 from tui.app.glyphs import Glyphs
 from tui.app.widgets.budget_lines import budget_lines
-from tui.app.widgets.text_line import TextLine
+from tui.app.widgets.budget_words import MOST_CHANGES
+from tui.app.widgets.text_lines import TextLines
 from tui.app.words import format_indices
 from tui.budget.types import MemoryBudget
 from tui.keeper.states import ALIVE
 
 _FRAME_CELLS = 4  # corners and blanks that a border's title leaves
 _NAME_LEAST = 10
+_PATIENCE_S = 0.2  # a plan that takes no longer isn't worth a word
 
 
 class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
@@ -36,10 +38,12 @@ class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._absent = ""
         self._hint = ""
         self._is_whole = False
+        self._shown_title = ""
+        self._changes = MOST_CHANGES  # that were proposed last
 
     def compose(self) -> ComposeResult:
-        """All of it in one text."""
-        yield TextLine()
+        """Line by line."""
+        yield TextLines()
 
     def ask(self, whose: str | None, question: BudgetQuestion | None, absent: str) -> None:
         """It is about this now: a server's name and what is asked, or words for why nothing is."""
@@ -52,7 +56,7 @@ class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         if self._answer is None:
             self._draw()
         else:
-            self.border_title = Content(self._title())
+            self.set_timer(_PATIENCE_S, self._show_title)  # at most keys the answer comes first
 
     def _is_edit_of(self, question: BudgetQuestion | None) -> bool:
         """The same launch, perhaps with other flags: what is shown stays until its own answer comes, a moment later.
@@ -70,6 +74,8 @@ class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         """Show it, if it is about what was asked; a little older than the question it may be."""
         if self._question is not None and answer.question.about == self._question.about:
             self._answer = answer
+            if answer.budget is not None and answer.budget.changes:
+                self._changes = min(MOST_CHANGES, len(answer.budget.changes))
             self._draw()
 
     def show_measured(self, memory: Mapping[str, Any]) -> None:
@@ -99,13 +105,20 @@ class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
     def redraw(self) -> None:
         """Draw what came while it was hidden; nothing was laid out or painted of that."""
         self._draw()
-        self.query_one(TextLine).refresh(layout=True)
+        self.query_one(TextLines).refresh(layout=True)
 
     def _draw(self) -> None:
         region = self.scrollable_content_region
         if region.width:
-            self.query_one(TextLine).show(Content("\n").join(self._lines(region.width, region.height)))
-        self.border_title = Content(self._title())
+            self.query_one(TextLines).show(self._lines(region.width, region.height))
+        self._show_title()
+
+    def _show_title(self) -> None:
+        """A title that is set repaints the panel, be it the same one."""
+        title = self._title()
+        if title != self._shown_title:
+            self._shown_title = title
+            self.border_title = Content(title)
 
     def _conditions(self, budget: MemoryBudget) -> str:
         """What it is planned for; what has ended may find others on its GPUs now."""
@@ -119,8 +132,8 @@ class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
             return [Content.styled(self._absent, "$quiet")]
         if self._answer is None:
             return [Content.styled(f"planning{self._glyphs.ellipsis}", "$quiet")]
-        memory = self._memory
-        return budget_lines(self._answer, width, height, self._glyphs, whole=self._is_whole, memory=memory)
+        memory, room = self._memory, self._changes
+        return budget_lines(self._answer, width, height, self._glyphs, whole=self._is_whole, memory=memory, room=room)
 
     def _title(self) -> str:
         glyphs = self._glyphs

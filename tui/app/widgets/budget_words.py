@@ -8,9 +8,8 @@ from textual.content import Content
 
 from tui.app.glyphs import Glyphs
 from tui.app.notices import Trouble
-from tui.app.wrapping import JOINT, drawn, joined, wrapped
-from tui.budget.types import FlagChange, MemoryBudget, TimelinePoint, Verdict
-from tui.units import format_gib
+from tui.app.wrapping import drawn, joined, wrapped
+from tui.budget.types import FlagChange, MemoryBudget, Verdict
 
 MOST_CHANGES = 3
 BADGES = {
@@ -48,6 +47,11 @@ def change_lines(changes: Sequence[FlagChange], width: int, glyphs: Glyphs) -> l
     return choice_lines(title, [_change_row(change, glyphs) for change in changes[:MOST_CHANGES]], width, glyphs)
 
 
+def wanted_lines(count: int, glyphs: Glyphs) -> list[Content]:
+    """The place of changes that are still looked for, so that nothing below moves when they come."""
+    return [Content.styled(f"What would fit{glyphs.ellipsis}", "bold $quiet"), *[Content()] * count]
+
+
 def choice_lines(title: str, rows: Sequence[tuple[str, str, str]], width: int, glyphs: Glyphs) -> list[Content]:
     """Numbered choices: what to do, what it brings, what it costs; in columns where they fit."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -69,16 +73,6 @@ def describe_change(change: FlagChange) -> str:
     if change.upgrade is not None:
         words.append(f"SGLang {change.upgrade} or later")
     return " and ".join(words)
-
-
-def timeline_lines(timeline: Sequence[TimelinePoint], width: int, glyphs: Glyphs) -> list[Content]:
-    """Free memory when each stage of the start is over, up to the one at which there is none left."""
-    if not timeline:
-        return []
-    last = next((place for place, point in enumerate(timeline) if point.high < 0), len(timeline))
-    points = [_point(point, glyphs) for point in timeline[: last + 1]]
-    text = f"GiB free after{JOINT}{JOINT}" + f"{JOINT}{glyphs.dot} ".join(points)
-    return [Content.styled(line, "$quiet") for line in wrapped(text, width, glyphs)]
 
 
 def note_lines(budget: MemoryBudget, width: int, glyphs: Glyphs) -> list[Content]:
@@ -124,8 +118,3 @@ def _change_sentence(number: int, row: Sequence[str], width: int, glyphs: Glyphs
     what = drawn(row[0])
     head, rest = (what, first.removeprefix(what)) if first.startswith(what) else ("", first)
     return [Content.assemble(f"{number}  ", (head, "bold"), rest), *(Content(f"   {other}") for other in others)]
-
-
-def _point(point: TimelinePoint, glyphs: Glyphs) -> str:
-    sign = f"{glyphs.problem}{JOINT}" if point.free < 0 else ""
-    return sign + point.stage.replace(" ", JOINT) + JOINT + format_gib(point.free)

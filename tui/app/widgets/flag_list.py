@@ -59,6 +59,7 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(id="flags")
+        self.auto_links = False  # there are none; to look for their style at each row takes longer than to draw it
         self._glyphs = glyphs
         self._rows: tuple[FlagRow, ...] = ()
 
@@ -79,7 +80,7 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
             self.refresh()
         else:
             for place in changed:
-                self.refresh_line(place - self.scroll_offset.y)
+                self.refresh_line(place)
         self.go_to(here)
 
     def go_to(self, name: str | None) -> None:
@@ -125,8 +126,9 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _set_cursor(self, place: int) -> None:
         old, self.cursor = self.cursor, place
-        self._refresh_row(old)
-        self._refresh_row(place)
+        if place != old:
+            self._refresh_row(old)
+            self._refresh_row(place)
         height = self.scrollable_content_region.height
         first = place - 1 if place and self._rows and self._rows[place - 1].flag is None else place  # with its heading
         if first < self.scroll_offset.y:
@@ -137,7 +139,7 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
             self.post_message(self.Pointed(self.row))
 
     def _refresh_row(self, place: int) -> None:
-        self.refresh_line(place - self.scroll_offset.y)
+        self.refresh_line(place)
 
     def _content(self, row: FlagRow, names: int, width: int) -> Content:
         glyphs = self._glyphs

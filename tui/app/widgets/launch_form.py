@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from rich.cells import cell_len
@@ -17,11 +17,12 @@ from textual.widgets.option_list import Option
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
 from tui.app.notices import Trouble, trouble_of
-from tui.app.preset_words import preset_facts, preset_prompt, problems_content
+from tui.app.preset_words import Judged, preset_facts, preset_prompt, problems_content
 from tui.app.proposals import FieldError, Fields, propose, read_request
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Instance
 from tui.presets import Preset, PresetProblem
+from tui.presets.proof import Here, standing_of
 
 _NO_PRESETS = "No presets yet. `sgltui preset import` makes one from a command line that you paste."
 
@@ -37,6 +38,7 @@ class LaunchForm(Vertical):
 
     Args:
         instances: what runs now, so that a free name and port are proposed.
+        standings: how far each preset can be trusted here, by its name.
     """
 
     def __init__(
@@ -44,12 +46,14 @@ class LaunchForm(Vertical):
         presets: Sequence[Preset],
         problems: Sequence[PresetProblem],
         instances: Sequence[Instance],
+        standings: Mapping[str, Judged],
         glyphs: Glyphs,
     ) -> None:
         super().__init__()
         self._presets = presets
         self._problems = problems
         self._instances = instances
+        self._standings = standings
         self._glyphs = glyphs
         self._filled_from: str | None = None
 
@@ -72,8 +76,11 @@ class LaunchForm(Vertical):
             chooser.highlighted = 0
             chooser.focus()
 
-    def renew(self, presets: Sequence[Preset], problems: Sequence[PresetProblem]) -> None:
+    def renew(
+        self, presets: Sequence[Preset], problems: Sequence[PresetProblem], standings: Mapping[str, Judged]
+    ) -> None:
         """List what is there now; what was chosen and typed stays."""
+        self._standings = standings
         for static in self.query("#problems"):
             static.remove()
         if problems:
@@ -121,7 +128,7 @@ class LaunchForm(Vertical):
         preset = self._presets[event.option_index]
         for position, prompt in enumerate(self._prompts(event.option_index)):
             event.option_list.replace_option_prompt_at_index(position, prompt)
-        for fact, words in preset_facts(preset).items():
+        for fact, words in preset_facts(preset, self._judged(preset)).items():
             self.query_one(f"#fact-{fact}", Static).update(Content(self._glyphs.plain(words)))
         proposal = propose(preset, self._instances)
         for name in ("name", "port", "gpus") if preset.name != self._filled_from else ():
@@ -131,6 +138,9 @@ class LaunchForm(Vertical):
     @on(OptionList.OptionSelected)
     def _go_on(self) -> None:
         self.go_to("name")
+
+    def _judged(self, preset: Preset) -> Judged:
+        return self._standings.get(preset.name) or standing_of(preset, Here())
 
     def _field(self, name: str) -> Input:
         return self.query_one(f"#field-{name}", Input)
@@ -155,6 +165,6 @@ class LaunchForm(Vertical):
     def _prompts(self, highlighted: int) -> list[Content]:
         width = max(cell_len(self._glyphs.plain(preset.name)) for preset in self._presets)
         return [
-            preset_prompt(preset, width, self._glyphs, marked=position == highlighted)
+            preset_prompt(preset, self._judged(preset), width, self._glyphs, marked=position == highlighted)
             for position, preset in enumerate(self._presets)
         ]

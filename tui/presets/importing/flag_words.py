@@ -120,6 +120,10 @@ class _Reader:
         if main in self._spelled:
             self._remarks.changed(f"--{name} is given twice: the last one counts, as for SGLang")
             self._found.flags.pop(self._spelled[main], None)
+        if flag is not None and _is_negated(name, flag):
+            self._spelled[main] = name = name.removeprefix("no-")
+            self._found.flags[name] = False
+            return
         self._spelled[main] = name
         self._found.flags[name] = self._value(name, flag, values)
 
@@ -177,6 +181,11 @@ def _groups(words: Sequence[Word]) -> Iterator[tuple[Word | None, Sequence[Word]
             values.append(word)
     if option is not None or values:
         yield option, values
+
+
+def _is_negated(name: str, flag: Flag) -> bool:
+    """`--no-x`, of a switch that has both."""
+    return flag.action == "boolean" and name.startswith("no-") and f"--{name}" not in flag.option_strings
 
 
 def _wanted(flag: Flag) -> int:
