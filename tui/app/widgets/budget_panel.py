@@ -129,7 +129,7 @@ class BudgetPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
 
     def _lines(self, width: int, height: int) -> list[Content]:
         if self._question is None:
-            return [Content.styled(self._absent, "$quiet")]
+            return list(Content.styled(self._absent, "$quiet").wrap(width))
         if self._answer is None:
             return [Content.styled(f"planning{self._glyphs.ellipsis}", "$quiet")]
         memory, room = self._memory, self._changes
