@@ -20,6 +20,7 @@ from tui.app.proposals import FieldError, Fields, propose, read_request
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.launch import LaunchScreen
 from tui.app.widgets.instance_table import InstanceTable
+from tui.app.widgets.scroll_box import ScrollBox
 from tui.diagnosis.progress import Progress, Stage
 from tui.errors import RefusedError
 from tui.gpu import GpuReading
@@ -64,6 +65,18 @@ async def test_from_preset_to_loading_to_ready() -> None:
         core.now = starting(core.launches[0], State.READY)
         app._sampler.look_now()
         await until_shown(pilot, app, "● ready")
+
+
+async def test_moving_keys_are_the_list_s_where_the_form_is_higher_than_the_screen() -> None:
+    names = [f"preset-{number:02}" for number in range(12)]
+    core = FakeCore(IDLE, [preset(name) for name in names])
+    async with running(core, size=NARROW) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "▸ preset-00")
+        assert app.screen.query_one(ScrollBox).max_scroll_y > 0
+        for key, name in (("down", "01"), ("end", "11"), ("up", "10"), ("home", "00")):
+            await pilot.press(key)
+            await until_shown(pilot, app, f"▸ preset-{name}")
 
 
 async def type_ahead(app: SgltuiApp, *keys: str) -> None:

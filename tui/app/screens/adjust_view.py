@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from textual.app import ComposeResult
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.reactive import var
 from textual.screen import Screen
@@ -25,6 +25,7 @@ from tui.app.widgets.budget_words import MOST_CHANGES
 from tui.app.widgets.diff_lines import diff_lines
 from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.gpu_chooser import GpuChooser
+from tui.app.widgets.scroll_box import ScrollBox
 from tui.app.widgets.text_line import TextLine
 from tui.app.widgets.value_input import ValueInput
 from tui.budget.types import FlagChange, MemoryBudget
@@ -77,7 +78,7 @@ class AdjustView(Screen[None]):
             with Vertical(id="outcome"):
                 yield BudgetPanel(self._glyphs, id="budget", classes="panel")
                 yield TextLine(id="elsewhere")
-                with VerticalScroll(id="difference", classes="panel") as difference:
+                with ScrollBox(id="difference", classes="panel") as difference:
                     difference.border_title = Content(" What changes ")
                     yield TextLine()
         yield TextLine(id="answer")

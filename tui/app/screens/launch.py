@@ -10,7 +10,6 @@ from typing import ClassVar
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.message_pump import MessagePump
 from textual.reactive import var
@@ -31,6 +30,7 @@ from tui.app.preset_words import Judged
 from tui.app.proposals import FieldError
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm, PresetList
+from tui.app.widgets.scroll_box import ScrollBox
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
@@ -60,7 +60,7 @@ class LaunchScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """A box that says that it is being filled."""
-        with VerticalScroll(classes="dialog form", can_focus=False) as box:
+        with ScrollBox(classes="dialog form", can_focus=False) as box:
             box.border_title = Content(" Launch a server ")
             yield Static(Content.styled(f"reading presets{self._glyphs.ellipsis}", "$quiet"), markup=False)
 
@@ -78,7 +78,7 @@ class LaunchScreen(ModalScreen[None]):
         if forms:  # they were edited while it is open
             forms.first().renew(presets, problems, standings)
             return
-        box = self.query_one(VerticalScroll)
+        box = self.query_one(ScrollBox)
         box.query(Static).set(display=False)
         await box.mount(LaunchForm(presets, problems, instances, standings, self._glyphs))
         if presets:
@@ -94,7 +94,7 @@ class LaunchScreen(ModalScreen[None]):
         self.call_after_refresh(self._show_keys)
 
     def _show_keys(self) -> None:
-        box = self.query_one(VerticalScroll)
+        box = self.query_one(ScrollBox)
         keys = FORM if self.query(PresetList) else [LEAVE_FORM]
         box.border_subtitle = Content(f" {keys_line(keys, keys_of(self), box.outer_size.width - LABEL_CELLS)} ")
 

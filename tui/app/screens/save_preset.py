@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import BindingType
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label
@@ -21,6 +21,7 @@ from tui.app.messages import PresetDraftWanted, PresetSaveWanted
 from tui.app.moving import move
 from tui.app.notices import Trouble
 from tui.app.screens.launch import trouble_content
+from tui.app.widgets.scroll_box import ScrollBox
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Instance
 
@@ -46,7 +47,7 @@ class SavePresetScreen(ModalScreen[None]):
     def compose(self) -> ComposeResult:
         """The name above what would be saved."""
         name = self._instance.preset or self._instance.name
-        with VerticalScroll(classes="dialog form", can_focus=False) as box:
+        with ScrollBox(classes="dialog form", can_focus=False) as box:
             box.border_title = Content(f" Save {self._glyphs.plain(self._instance.name)} as a preset ")
             with Horizontal(classes="field"):
                 yield Label(Content("name"))
@@ -58,7 +59,7 @@ class SavePresetScreen(ModalScreen[None]):
 
     def on_resize(self) -> None:
         """As many keys as have room."""
-        box = self.query_one(VerticalScroll)
+        box = self.query_one(ScrollBox)
         box.border_subtitle = Content(f" {keys_line(SAVING, keys_of(self), box.size.width - LABEL_CELLS)} ")
 
     def show_draft(self, draft: PresetDraft) -> None:
@@ -86,7 +87,7 @@ class SavePresetScreen(ModalScreen[None]):
 
     async def action_move(self, direction: str) -> None:
         """The field has the keys, and what would be saved may be long."""
-        await move(self.query_one(VerticalScroll), direction)
+        await move(self.query_one(ScrollBox), direction)
 
     @on(Input.Submitted)
     def _go_on(self, event: Input.Submitted) -> None:
