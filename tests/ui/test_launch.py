@@ -19,6 +19,7 @@ from tui.app.preset_words import problems_content
 from tui.app.proposals import FieldError, Fields, propose, read_request
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.launch import LaunchScreen
+from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.instance_table import InstanceTable
 from tui.app.widgets.scroll_box import ScrollBox
 from tui.diagnosis.progress import Progress, Stage
@@ -77,6 +78,18 @@ async def test_moving_keys_are_the_list_s_where_the_form_is_higher_than_the_scre
         for key, name in (("down", "01"), ("end", "11"), ("up", "10"), ("home", "00")):
             await pilot.press(key)
             await until_shown(pilot, app, f"▸ preset-{name}")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 34), (160, 48)])
+async def test_a_long_list_takes_no_room_that_it_does_not_fill(size: tuple[int, int]) -> None:
+    core = FakeCore(IDLE, [preset(f"preset-{number:02}") for number in range(13)])
+    async with running(core, size=size) as (app, pilot):
+        await pilot.press("a")
+        await until_shown(pilot, app, "▸ preset-00")
+        budget = app.screen.query_one(BudgetPanel)
+        await until(pilot, lambda: budget.region.height > 0, "the budget's place")
+        last = app.screen.query_one("#field-gpus")
+        assert budget.region.y - last.region.bottom == 1
 
 
 async def type_ahead(app: SgltuiApp, *keys: str) -> None:

@@ -34,6 +34,8 @@ from tui.app.widgets.scroll_box import ScrollBox
 from tui.observe import Instance, Snapshot
 from tui.presets import Preset, PresetProblem
 
+_HIGH_FROM_LINES = 38  # a longer list then leaves the budget its lines
+
 
 class LaunchScreen(ModalScreen[None]):
     """Asks by `LaunchWanted`, and is told by `say_launching`, `refuse` and `close` what came of it.
@@ -44,6 +46,7 @@ class LaunchScreen(ModalScreen[None]):
     AUTO_FOCUS = ""  # the form says where to begin
     COMMAND_LIST = FORM
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(FORM)]
+    VERTICAL_BREAKPOINTS = [(0, "-low"), (_HIGH_FROM_LINES, "-high")]  # noqa: RUF012 Textual declares the type
 
     snapshot: var[Snapshot | None] = var(None, init=False)
     budget: var[BudgetAnswer | None] = var(None, init=False)
