@@ -40,7 +40,8 @@ HERE = Path(__file__).parent
 LIMIT_S = 60
 STILL_S = 1.5  # longer than the app waits between two looks at the machine
 UNDER_WAY = ("planning…", "reading…", "reading&#160;its&#160;log…", "reading&#160;presets…")  # as an SVG has blanks
-SECONDS = re.compile(r"\d+&#160;s\b")  # of a young server, they never come to rest
+# The seconds of a young server never come to rest, nor does what is named after the whole picture.
+RESTLESS = re.compile(r"\d+&#160;s\b|terminal-\d+")
 # What its operator typed: 48 requests are allowed, whose drafts' states take 27.5 GiB.
 STORY = (
     "--mem-fraction-static 0.8 --mamba-scheduler-strategy extra_buffer --speculative-algorithm EAGLE "
@@ -67,7 +68,7 @@ PICTURES = {
     "what-if-exceeds": Picture((120, 40), ("G", "R")),
     "what-if-fits": Picture((120, 40), ("G", "R", "1")),
     "log-search": Picture((120, 34), ("j", "l", "slash", *"avail mem", "enter", "equals_sign")),  # = holds it still
-    "launch": Picture((120, 34), ("a", "end")),
+    "launch": Picture((120, 40), ("a", "end", "up")),
 }
 
 
@@ -134,7 +135,7 @@ async def settle(pilot: Pilot[None], places: Places) -> None:
     names, deadline, before = list_names(places), time.monotonic() + LIMIT_S, ""
     while True:
         await pilot.pause(STILL_S)
-        picture = SECONDS.sub("", pilot.app.export_screenshot())
+        picture = RESTLESS.sub("", pilot.app.export_screenshot())
         screen = pilot.app.screen
         shows_servers = isinstance(screen, Dashboard) and screen.zoomed is None
         has_all = not shows_servers or all(name in picture for name in names)
