@@ -153,8 +153,7 @@ def test_each_launch_has_a_log_of_its_own_that_no_earlier_writer_reaches(keeping
 def test_ready_needs_our_own_process_on_the_port(keeping: Keeping, unused_tcp_port: int) -> None:
     kept = keeping.launch_program("answer.py", str(unused_tcp_port), port=unused_tcp_port)
     kept.wait_for("ready")
-    events = [json.loads(line) for line in kept.files.events.read_text().splitlines()]
-    assert [event["new"] for event in events] == ["starting", "loading", "ready"]
+    assert kept.states_until("ready") == ["starting", "loading", "ready"]
 
 
 def test_a_stranger_who_answers_on_the_port_makes_nobody_ready(keeping: Keeping, unused_tcp_port: int) -> None:
@@ -175,8 +174,7 @@ def test_a_stranger_who_answers_on_the_port_makes_nobody_ready(keeping: Keeping,
     finally:
         stranger.kill()
         stranger.wait()
-    events = [json.loads(line) for line in kept.files.events.read_text().splitlines()]
-    assert [event["new"] for event in events] == ["starting", "loading", "failed"]
+    assert kept.states_until("failed") == ["starting", "loading", "failed"]
 
 
 def test_rubbish_among_the_requests_is_taken_away_and_does_no_harm(keeping: Keeping, tmp_path: Path) -> None:

@@ -65,6 +65,15 @@ class Kept:
     def wait_for(self, *states: str) -> None:
         wait_until(lambda: self.state in states, what=f"{states}, is {self.state}; {self.trouble()}")
 
+    def states_until(self, last: str) -> list[str]:
+        """The states it went through. An end is known from its exit record, which is there before its event."""
+        wait_until(lambda: self._states()[-1:] == [last], what=f"the event of {last}; {self.trouble()}")
+        return self._states()
+
+    def _states(self) -> list[str]:
+        events = map(json.loads, self.files.events.read_text().splitlines())
+        return [event["new"] for event in events if event["event"] == "state"]
+
     def exit(self) -> dict[str, Any]:
         wait_until(self.files.exit.exists, what=f"exit.json; {self.trouble()}")
         document: dict[str, Any] = json.loads(self.files.exit.read_text())
