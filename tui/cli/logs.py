@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import select
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 from tui.cli.context import open_context
 from tui.cli.say import say
+from tui.cli.stdout import wait_while_read
 from tui.errors import ExitCode, UsageError
 from tui.keeper.states import ENDED
 from tui.launch.directory import previous_launch
@@ -65,19 +64,9 @@ def _lines(recorded: Recorded, options: argparse.Namespace) -> Iterator[bytes]:
             continue
         if not options.follow or ended:
             break
-        sys.stdout.flush()
-        if _nobody_reads():
-            raise BrokenPipeError
-        time.sleep(_STEP_S)
+        wait_while_read(_STEP_S)
     if follower.partial:
         yield follower.partial
-
-
-def _nobody_reads() -> bool:
-    """The pipe we write into was closed (`| head`): noticed now, and not at the next line, which may never come."""
-    poll = select.poll()
-    poll.register(sys.stdout.fileno(), 0)
-    return any(event & select.POLLERR for _, event in poll.poll(0))
 
 
 def _offset_of_last(path: Path, count: int) -> int:

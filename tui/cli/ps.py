@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from typing import Any
 
 from msgspec import structs
@@ -12,7 +11,7 @@ from msgspec import structs
 from tui.cli.context import Context, open_context, print_json, print_table
 from tui.cli.say import say
 from tui.cli.words import describe_state
-from tui.errors import ExitCode, SgltuiError
+from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.gpu import GpuReading
 from tui.keeper.states import ALIVE
 from tui.metrics.live import LiveMetrics
@@ -20,7 +19,6 @@ from tui.observe import Instance, Observer, Snapshot
 from tui.units import format_duration, format_gib, to_gib
 
 _HEADER = ("NAME", "STATE", "GPU", "PORT", "PID", "GIB", "UP", "RUN/QUEUE", "TOK/S", "KV", "LAST WORD")
-_CLEAR = "\x1b[H\x1b[2J"
 _NAME_LIMIT = 24
 # For all servers together. One that answers needs some 10 ms, on a busy machine more; one that hangs must not hold up
 # the list.
@@ -29,20 +27,20 @@ _LIVE_WAIT_S = 2.0
 
 def ps(options: argparse.Namespace) -> ExitCode:
     """List the newest launch of every server."""
+    if options.watch and options.prometheus:
+        raise UsageError("--watch tells changes, and metrics have none", "call `sgltui ps --prometheus` now and then")
     context = open_context(options)
     observer = Observer(context.places, context.reader, live_wait_s=_LIVE_WAIT_S)
-    while True:
-        snapshot = observer.observe()
-        if options.watch and sys.stdout.isatty():
-            print(_CLEAR, end="")
-        if options.prometheus:
-            _expose(context, snapshot)
-        else:
-            _print(snapshot, as_json=options.json)
-        if not options.watch:
-            return ExitCode.DONE
-        sys.stdout.flush()
-        time.sleep(1)
+    if options.watch:
+        from tui.cli.ps_watch import watch  # noqa: PLC0415 - a plain `ps` pays nothing for it
+
+        return watch(observer, as_json=options.json)
+    snapshot = observer.observe()
+    if options.prometheus:
+        _expose(context, snapshot)
+    else:
+        _print(snapshot, as_json=options.json)
+    return ExitCode.DONE
 
 
 def _print(snapshot: Snapshot, *, as_json: bool) -> None:
@@ -118,15 +116,6 @@ def _rounded(value: float | None, digits: int) -> float | None:
 
 def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
     indices = {gpu.uuid: str(gpu.index) for gpu in gpus.gpus}
-    notes = [] if instance.attended or not instance.members else ["its keeper died; `sgltui adopt` gives it a new one"]
-    if not instance.local:
-        notes.append("on another machine")
-    if instance.phase is not None:
-        notes.append(f"{instance.phase} {format_duration(instance.phase_s)}")
-    if instance.cause is not None:
-        notes.append(instance.cause)
-    if instance.live is not None and instance.live.trouble is not None:
-        notes.append(instance.live.trouble)
     return (
         _shorten(instance.name),
         describe_state(instance),
@@ -136,8 +125,22 @@ def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
         f"{'~' if instance.memory_by_difference else ''}{format_gib(instance.memory_bytes)}",
         format_duration(instance.uptime_s),
         *_live_cells(instance.live),
-        "; ".join(notes),
+        "; ".join(notes_of(instance)),
     )
+
+
+def notes_of(instance: Instance) -> list[str]:
+    """What is to be said of it besides its state and figures."""
+    notes = [] if instance.attended or not instance.members else ["its keeper died; `sgltui adopt` gives it a new one"]
+    if not instance.local:
+        notes.append("on another machine")
+    if instance.phase is not None:
+        notes.append(f"{instance.phase} {format_duration(instance.phase_s)}")
+    if instance.cause is not None:
+        notes.append(instance.cause)
+    if instance.live is not None and instance.live.trouble is not None:
+        notes.append(instance.live.trouble)
+    return notes
 
 
 def _live_cells(live: LiveMetrics | None) -> tuple[str, str, str]:
