@@ -20,6 +20,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
     Attributes:
         python: the interpreter that runs SGLang, where a preset names none.
         ascii: draw with ASCII characters only.
+        mouse: take part in mouse movements; false leaves them to the terminal, which then selects text as ever.
         port: the first port to try for a new server.
         grace_s: how long a server may take to end by itself before it is killed, in seconds.
         release_wait_s: how long to wait for GPU memory to come back after that, in seconds.
@@ -36,6 +37,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=
 
     python: Annotated[str, Meta(min_length=1, description="the path of a Python that has SGLang")] | None = None
     ascii: Annotated[bool, Meta(description="true or false")] = False
+    mouse: Annotated[bool, Meta(description="true or false")] = True
     port: Annotated[int, Meta(ge=1, le=65535, description="a port from 1 to 65535")] = 30000
     grace_s: Seconds = 30.0
     release_wait_s: Seconds = 60.0

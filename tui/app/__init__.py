@@ -21,6 +21,7 @@ def run(
     *,
     read_only: bool = False,
     ascii_only: bool = False,
+    mouse: bool = True,
 ) -> int:
     """Show the dashboard until the person leaves; servers go on running. Closes the core.
 
@@ -30,6 +31,7 @@ def run(
         layout_file: where it is kept how a person arranges the screen.
         read_only: nothing on the machine can be changed from here.
         ascii_only: draw with ASCII alone.
+        mouse: ask the terminal to report it, which over a network costs bytes with each movement.
 
     Returns:
         The exit status: 0, or what Textual says when it broke.
@@ -44,5 +46,5 @@ def run(
         preferences=preferences,
         layout_file=layout_file,
     )
-    app.run()
+    app.run(mouse=mouse)
     return app.return_code or 0

@@ -135,7 +135,7 @@ def _add_ps(commands: _Commands) -> None:
     how = ps.add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="for scripts")
     how.add_argument("--prometheus", action="store_true", help="for a node exporter's textfile collector")
-    ps.add_argument("--watch", action="store_true", help="again every second, until ctrl-c")
+    ps.add_argument("--watch", action="store_true", help="a line for each change, until ctrl-c")
 
 
 def _add_gpus(commands: _Commands) -> None:
@@ -310,10 +310,18 @@ def _add_flags(commands: _Commands) -> None:
 
 def _add_ui(commands: _Commands) -> None:
     _add_ui_options(_add(commands, "ui", "tui.cli.ui:ui", "open the terminal UI (the default)"))
+    _add_web(commands)
     demo = _add(commands, "demo", "tui.cli.ui:demo", "open the UI over simulated GPUs and servers; needs no GPU")
     _add_ui_options(demo)
     keys = _add(commands, "keys", "tui.cli.keys:keys", "list the keys of the UI, as they can stand in config.toml")
     keys.add_argument("--json", action="store_true", help="for scripts")
+
+
+def _add_web(commands: _Commands) -> None:
+    web = _add(commands, "web", "tui.cli.web:web", "serve the terminal UI to a browser on this machine")
+    web.add_argument("--port", type=_port, default=8010, help="where the page is (default: 8010)")
+    web.add_argument("--host", default="127.0.0.1", metavar="ADDRESS", help="a loopback address (default: 127.0.0.1)")
+    _add_ui_options(web)
 
 
 # SUPPRESS below: given before or after the command's name, an option must not be undone by the other parser's default.
@@ -323,6 +331,7 @@ def _add_ui_options(parser: argparse.ArgumentParser) -> None:
     hidden = argparse.SUPPRESS
     parser.add_argument("--read-only", action="store_true", default=hidden, help="change nothing, only look")
     parser.add_argument("--ascii", action="store_true", default=hidden, help="draw with ASCII characters only")
+    parser.add_argument("--no-mouse", action="store_true", default=hidden, help="leave the mouse to the terminal")
     _add_presets_option(parser)
 
 

@@ -13,10 +13,13 @@ from tui.machine_file import ForeignProcess
 from tui.paths import CONFIG_DIR_VARIABLE, SIMULATED_VARIABLE, STATE_DIR_VARIABLE, find_places
 from tui.simulator.machine import create_machine, default_gpus
 
+_DRIVER_VARIABLE = "TEXTUAL_DRIVER"
+
 
 def ui(options: argparse.Namespace) -> ExitCode:
     """Open the terminal UI over this machine, or over the one that `SGLTUI_SIMULATED` names."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    in_browser = os.environ.get(_DRIVER_VARIABLE, "").endswith(":WebDriver")  # set by `sgltui web`
+    if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the UI needs a terminal", "for scripts there are `sgltui ps --json` and `sgltui logs -f`")
     context = open_context(options)
     # Here and nowhere else in the command line: Textual takes 0.2 s to import.
@@ -31,7 +34,8 @@ def ui(options: argparse.Namespace) -> ExitCode:
     read_only = getattr(options, "read_only", False)
     core = LocalCore(context, adopts=not read_only)
     layout_file = LayoutFile(places.layout_file)
-    status = run(core, preferences, layout_file, read_only=read_only, ascii_only=ascii_only)
+    mouse = settings.mouse and not getattr(options, "no_mouse", False)
+    status = run(core, preferences, layout_file, read_only=read_only, ascii_only=ascii_only, mouse=mouse)
     return ExitCode(status)
 
 

@@ -1,0 +1,78 @@
+"""`sgltui web`: who gets the page, and that the UI is behind it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import aiohttp
+import pytest
+
+from tests.support.command_line import LIMIT_S, CommandLine
+from tests.support.simulated import free_port
+
+_CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+
+@pytest.fixture
+def url(command_line: CommandLine) -> Iterator[str]:
+    """A page that is served."""
+    page = command_line.start("web", "--port", str(free_port()), "--read-only")
+    assert page.stdout is not None
+    yield page.stdout.readline().strip()
+    page.send_signal(signal.SIGINT)
+    _, complaints = page.communicate(timeout=LIMIT_S)
+    assert (page.returncode, complaints) == (0, "")
+
+
+@pytest.fixture
+async def browser() -> AsyncIterator[aiohttp.ClientSession]:
+    """Keeps cookies, also those of an address that is a number."""
+    async with aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        yield session
+
+
+async def test_who_has_the_key_gets_the_page_and_the_screen(url: str, browser: aiohttp.ClientSession) -> None:
+    page, _, _ = url.partition("?")
+    async with browser.get(url) as answer:
+        assert answer.status == 200
+        assert str(answer.url) == page  # the key doesn't stay in the address line
+        assert f"{page.replace('http:', 'ws:')}ws" in await answer.text()
+    async with browser.ws_connect(f"{page}ws?width=100&height=30", headers={"Origin": page.rstrip("/")}) as socket:
+        screen = b""
+        while b"No servers yet" not in screen:
+            screen += (await socket.receive(timeout=LIMIT_S)).data
+
+
+@pytest.mark.parametrize("query", ["", "?key=", "?key=wrong"])
+async def test_who_has_no_key_gets_nothing(url: str, browser: aiohttp.ClientSession, query: str) -> None:
+    page, _, _ = url.partition("?")
+    for path in ("", "ws", "static/js/textual.js"):
+        async with browser.get(f"{page}{path}{query}") as answer:
+            assert answer.status == 403
+    assert not list(browser.cookie_jar)
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Host": "evil.example"}])
+async def test_pages_of_others_get_nothing(url: str, browser: aiohttp.ClientSession, headers: dict[str, str]) -> None:
+    """Even with the cookie: a browser would send it."""
+    async with browser.get(url):
+        pass
+    page, _, _ = url.partition("?")
+    async with browser.get(f"{page}ws", headers=headers) as answer:
+        assert answer.status == 403
+
+
+@pytest.mark.skipif(_CHROMIUM is None, reason="no Chromium is installed")
+def test_a_browser_shows_the_screen(url: str, tmp_path: Path) -> None:
+    """A picture of the page has more than the blank page's one colour."""
+    assert _CHROMIUM is not None
+    picture = tmp_path / "page.png"
+    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}"]
+    shot = [f"--screenshot={picture}", "--window-size=1200,800", "--virtual-time-budget=20000"]
+    subprocess.run([_CHROMIUM, *flags, *shot, url], check=True, capture_output=True, timeout=LIMIT_S, env=os.environ)
+    assert picture.stat().st_size > 20_000
