@@ -62,6 +62,8 @@ bench: $(VENV)/.installed
 	$(BIN)/python bench/rotation.py
 	$(BIN)/python bench/logs.py
 	$(BIN)/python bench/life.py
+	$(BIN)/python bench/screen.py
+	$(BIN)/python bench/screen_hours.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis
