@@ -6,9 +6,9 @@ KIB = 1 << 10
 MIB = 1 << 20
 GIB = 1 << 30
 
-_MINUTE_S = 60
-_HOUR_S = 60 * _MINUTE_S
-_DAY_S = 24 * _HOUR_S
+MINUTE_S = 60
+HOUR_S = 60 * MINUTE_S
+DAY_S = 24 * HOUR_S
 
 
 def to_gib(size_bytes: int, digits: int = 2) -> float:
@@ -26,13 +26,13 @@ def format_duration(seconds: float | None) -> str:
     if seconds is None:
         return "-"
     whole = max(0, int(seconds))
-    if whole < _MINUTE_S:
+    if whole < MINUTE_S:
         return f"{whole} s"
-    if whole < _HOUR_S:
-        return f"{whole // _MINUTE_S} min"
-    if whole < _DAY_S:
-        return _two(whole // _HOUR_S, "h", whole % _HOUR_S // _MINUTE_S, "min")
-    return _two(whole // _DAY_S, "d", whole % _DAY_S // _HOUR_S, "h")
+    if whole < HOUR_S:
+        return f"{whole // MINUTE_S} min"
+    if whole < DAY_S:
+        return _two(whole // HOUR_S, "h", whole % HOUR_S // MINUTE_S, "min")
+    return _two(whole // DAY_S, "d", whole % DAY_S // HOUR_S, "h")
 
 
 def _two(large: int, large_unit: str, small: int, small_unit: str) -> str:

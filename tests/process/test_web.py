@@ -13,7 +13,7 @@ import aiohttp
 import pytest
 
 from tests.support.command_line import LIMIT_S, CommandLine
-from tests.support.simulated import free_port
+from tests.support.ports import free_port
 
 _CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 

@@ -11,7 +11,8 @@ from tui.diagnosis.progress import Stage
 from tui.diagnosis.stored import answer_of
 from tui.keeper.states import State
 from tui.launch.explain import Case, explain
-from tui.launch.explanations import Explanation, quote_lines
+from tui.launch.explanation import Explanation
+from tui.launch.explanations import quote_lines
 from tui.launch.history import Attempt
 from tui.sglang.versions import parse_release
 from tui.units import GIB

@@ -19,7 +19,7 @@ from tui.errors import SgltuiError
 from tui.gpu import GpuMemory, GpuProcess, GpuReading, GpuSnapshot
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import State
-from tui.launch.explanations import Explanation
+from tui.launch.explanation import Explanation
 from tui.launch.gpu_choices import JudgedChoice, find_choices, judge_choices
 from tui.launch.history import Attempt
 from tui.launch.preset_saving import PresetDraft

@@ -13,6 +13,8 @@ from tests.support.fake_core import FakeCore
 from tui.app.app import SgltuiApp
 from tui.app.layout import LayoutFile
 from tui.app.preferences import Preferences
+from tui.app.steady import Steady
+from tui.observe import Snapshot
 
 _STEP_S = 0.02
 WIDE, STORY, NARROW = (160, 48), (120, 34), (80, 24)
@@ -47,7 +49,9 @@ async def until_shown(pilot: Pilot[None], app: SgltuiApp, text: str) -> None:
 async def look(pilot: Pilot[None], app: SgltuiApp, core: FakeCore) -> None:
     """Have the app see what the core shows now."""
     app._sampler.look_now()
-    await until(pilot, lambda: app.snapshot == core.now, "the newest snapshot")
+    assert isinstance(core.now, Snapshot)
+    shown = Steady(FakeCore(core.now).snapshot)()
+    await until(pilot, lambda: app.snapshot == shown, "the newest snapshot")
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from tui.app.screens.dashboard import Dashboard
 from tui.app.widgets.log_view import LogView
 from tui.errors import SgltuiError
 from tui.keeper.states import State
-from tui.launch.explanations import Explanation, Mark, Quote
+from tui.launch.explanation import Explanation, Mark, Quote
 from tui.observe import Snapshot
 
 SnapCompare = Callable[..., bool]

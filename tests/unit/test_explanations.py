@@ -15,7 +15,8 @@ from tui.keeper.records import LaunchRecords
 from tui.keeper.states import State
 from tui.launch import explanations
 from tui.launch.explain import write_diagnosis
-from tui.launch.explanations import Explanations, Mark
+from tui.launch.explanation import Mark
+from tui.launch.explanations import Explanations
 from tui.launch.finding import read_finding
 from tui.launch.history import read_history
 from tui.launch.records import read_launch

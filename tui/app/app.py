@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 from functools import partial
+from time import monotonic
 from typing import ClassVar
 
 from rich.text import Text
 from textual import events
 from textual.binding import BindingType
+from textual.driver import Driver
 from textual.reactive import var
 from textual.screen import Screen
 
@@ -17,7 +19,7 @@ from tui.app.actions import compare_gpus
 from tui.app.advice import AdviceAnswer
 from tui.app.advisor import Advisor
 from tui.app.arranging import ArrangingApp
-from tui.app.bridge import Sampler, in_thread
+from tui.app.bridge import PERIOD_S, Sampler, in_thread
 from tui.app.budgets import BudgetAnswer
 from tui.app.command import bindings
 from tui.app.commands.general import PALETTE, QUIT
@@ -28,6 +30,7 @@ from tui.app.glyphs import ASCII, UNICODE
 from tui.app.here import usable
 from tui.app.inquiry import Inquiry
 from tui.app.layout import LayoutFile
+from tui.app.link import Link
 from tui.app.messages import (
     AdjustAsked,
     AdviceAsked,
@@ -53,10 +56,13 @@ from tui.app.screens.confirm import leave_question
 from tui.app.screens.dashboard import Dashboard
 from tui.app.screens.help import HelpScreen
 from tui.app.screens.launch import LaunchScreen
+from tui.app.steady import Steady
 from tui.app.widgets.log_prompt import take_typed_ahead
 from tui.app.words import farewell
 from tui.errors import SgltuiError
+from tui.observe import Snapshot
 
+_BLURRED_PERIOD_S = 3.0
 _FAREWELL_S = 1.0  # as long is waited for a last look on leaving
 
 _STALLED = Trouble("the machine hasn't answered for seconds", "the GPU driver may hang: does nvidia-smi answer?")
@@ -103,15 +109,27 @@ class SgltuiApp(ArrangingApp):
         super().__init__(core, glyphs, preferences or Preferences(), layout_file, where=where, read_only=read_only)
         self.animation_level = "none"
         self._where = where
-        self._sampler = Sampler(core.snapshot, self.post_message)
+        self.link = Link()
+        self._sampler = Sampler(Steady(core.snapshot), self.post_message)
+        self._shown_at = 0.0
+        self._unshown: Snapshot | None = None  # seen, and not shown as long as the terminal is behind
         self._planner = Planner(core, self._show_budget)
         self._ended = threading.Event()
         self._inquiry = Inquiry(core, self._show_explanation)
         self._advisor = Advisor(core, self._show_advice)
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's own, with an eye on the link; a browser's and a test's are left as they are."""
+        found = super().get_driver_class()
+        from textual.drivers.linux_driver import LinuxDriver  # noqa: PLC0415 - a terminal's alone needs it
+
+        from tui.app.driver import LinkedDriver  # noqa: PLC0415 - likewise
+
+        return LinkedDriver if found is LinuxDriver else found
+
     def get_default_screen(self) -> Screen[None]:
         """The dashboard, bound to this app's state."""
-        return Dashboard(self._where, self._glyphs, self.arrangement, read_only=self.is_read_only).data_bind(
+        return Dashboard(self._where, self._glyphs, self.arrangement, self.link, read_only=self.is_read_only).data_bind(
             SgltuiApp.snapshot,
             SgltuiApp.trouble,
             SgltuiApp.budget,
@@ -142,13 +160,21 @@ class SgltuiApp(ArrangingApp):
 
     def on_snapshot_taken(self, message: SnapshotTaken) -> None:
         """The machine looks different."""
-        self.trouble = None
-        self.snapshot = message.snapshot
+        self._unshown = message.snapshot
+        self._show_newest()
         self.tell_news(message.snapshot)
 
     def on_snapshot_failed(self, message: SnapshotFailed) -> None:
         """The figures on the screen are old now."""
+        self._unshown = None
         self.trouble = message.trouble
+
+    def watch_app_focus(self, focused: bool) -> None:
+        """Another window has the keys: look and paint less often, and at once when they are back."""
+        self.link.is_blurred = not focused
+        self._sampler.period_s = PERIOD_S if focused else _BLURRED_PERIOD_S
+        if focused:
+            self.look_now()
 
     def on_budget_asked(self, message: BudgetAsked) -> None:
         """Work it out, after the one that is being worked on."""
@@ -287,8 +313,16 @@ class SgltuiApp(ArrangingApp):
         words = farewell(newest, self._glyphs)
         self.exit(message=Text(words) if words else None)
 
+    def _show_newest(self) -> None:
+        """Show the newest snapshot, unless the terminal hasn't drawn the last one yet; then in a moment."""
+        if self._unshown is not None and self.link.allows(monotonic() - self._shown_at, 0):
+            self._shown_at = monotonic()
+            self.trouble = None
+            self.snapshot, self._unshown = self._unshown, None
+
     def _watch_sampler(self) -> None:
         """Figures that stand still because the reader hangs must not look like news."""
+        self._show_newest()
         if self._sampler.is_stalled:
             self.trouble = _STALLED
         elif self.trouble is _STALLED:

@@ -20,7 +20,7 @@ from tui.app.messages import SnapshotFailed, SnapshotTaken
 from tui.app.notices import Trouble, trouble_of
 from tui.observe import Snapshot
 
-_PERIOD_S = 1.0
+PERIOD_S = 1.0
 _JOIN_S = 1.0
 _STALLED_AFTER_S = 5.0
 
@@ -28,16 +28,20 @@ T = TypeVar("T")
 
 
 class Sampler:
-    """Looks at the machine once a second, or at once when asked, and posts only what differs from the last time.
+    """Looks at the machine about once a second, or at once when asked, and posts only what differs from the last time.
 
     Args:
         look: may block, may raise.
         post: thread-safe; takes one message.
+
+    Attributes:
+        period_s: seconds between two looks.
     """
 
     def __init__(self, look: Callable[[], Snapshot], post: Callable[[Message], object]) -> None:
         self._look = look
         self._post = post
+        self.period_s = PERIOD_S
         self._wanted = threading.Event()
         self._ended = threading.Event()
         self._looking_since: float | None = None
@@ -87,7 +91,7 @@ class Sampler:
             if news != last:
                 self._post(SnapshotFailed(news) if isinstance(news, Trouble) else SnapshotTaken(news))
                 last = news
-            self._wanted.wait(_PERIOD_S)
+            self._wanted.wait(self.period_s)
 
     def _keep(self, news: Snapshot | Trouble, begun: float) -> None:
         with self._looked:

@@ -8,23 +8,23 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
-from tui.budget.types import FlagChange, MemoryBudget
 from tui.gpu import GpuReading
 from tui.keeper.states import State
-from tui.launch.explanations import Explanation
-from tui.launch.gpu_choices import JudgedChoice
-from tui.launch.history import Attempt
 from tui.metrics.limits import Bound, Limit
 from tui.metrics.live import LiveMetrics
-from tui.metrics.smoke import Smoke
 from tui.observe import Snapshot
-from tui.presets import Preset, PresetProblem
-from tui.presets.proof import Standing
 from tui.sglang.edit import DiffLine, FlagEdit
-from tui.sglang.flags import FlagInventory
 
 if TYPE_CHECKING:
+    from tui.budget.types import FlagChange, MemoryBudget
+    from tui.launch.explanation import Explanation
+    from tui.launch.gpu_choices import JudgedChoice
+    from tui.launch.history import Attempt
     from tui.launch.preset_saving import PresetDraft  # which takes the importer and the diagnosis with it
+    from tui.metrics.smoke import Smoke
+    from tui.presets import Preset, PresetProblem
+    from tui.presets.proof import Standing
+    from tui.sglang.flags import FlagInventory
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tui.app.notices import Trouble
 from tui.diagnosis.diagnosis import Change
 from tui.gpu import GpuReading
 from tui.keeper.states import ALIVE, State
-from tui.launch.explanations import Explanation
+from tui.launch.explanation import Explanation
 from tui.observe import Instance
 
 _AGAIN_S = 2.0

@@ -13,13 +13,13 @@ from tui.app.budgets import BudgetQuestion
 from tui.app.core import Adjusted, Editable, LaunchRequest
 from tui.app.findings import ExplanationQuestion
 from tui.app.notices import Trouble
-from tui.diagnosis.diagnosis import Change
 from tui.gpu import GpuReading
-from tui.launch.gpu_choices import JudgedChoice
-from tui.launch.history import Attempt
 from tui.observe import Instance, Snapshot
 
 if TYPE_CHECKING:
+    from tui.diagnosis.diagnosis import Change
+    from tui.launch.gpu_choices import JudgedChoice
+    from tui.launch.history import Attempt
     from tui.launch.preset_saving import PresetDraft  # which takes the importer and the diagnosis with it
 
 

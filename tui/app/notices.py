@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from tui.app.core import StopOutcome
 from tui.errors import SgltuiError
-from tui.metrics.smoke import Smoke
 from tui.units import format_duration, format_gib
+
+if TYPE_CHECKING:
+    from tui.metrics.smoke import Smoke
 
 _SHOWN = 3
 

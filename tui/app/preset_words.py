@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from textual.content import Content
 
 from tui.app.glyphs import Glyphs
-from tui.presets import FlagValue, Preset, PresetProblem, Reference
 from tui.presets.proof import Standing
 from tui.presets.secrets import powerful_variables
+from tui.sglang.references import FlagValue, Reference
+
+if TYPE_CHECKING:
+    from tui.presets import Preset, PresetProblem
 
 Judged = tuple[Standing, str]
 """How far a preset can be trusted here, and why."""

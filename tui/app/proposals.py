@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
+from typing import TYPE_CHECKING
 
 from tui.app.core import LaunchRequest
 from tui.errors import UsageError
 from tui.keeper.states import ALIVE
 from tui.launch.spec import LaunchSpec, parse_gpus
 from tui.observe import Instance
-from tui.presets import Preset
+
+if TYPE_CHECKING:
+    from tui.presets import Preset
 
 _PORT_LIMIT = 65535
 

@@ -18,7 +18,8 @@ from tui.keeper.stop import StopRequest
 from tui.launch.again import edit_spec, last_that_worked, spec_of, typed_words, words_of
 from tui.launch.attendant import Attendant
 from tui.launch.budgets import Budgets
-from tui.launch.explanations import Explanation, Explanations
+from tui.launch.explanation import Explanation
+from tui.launch.explanations import Explanations
 from tui.launch.flag_check import check_spec
 from tui.launch.gpu_choices import GpuChoice, JudgedChoice, find_choices, judge_choices
 from tui.launch.history import Attempt
@@ -55,11 +56,12 @@ class LocalCore:
     Args:
         context: where records are, and how GPUs are read.
         adopts: give servers whose keeper died a new one, on sight.
+        observer: who looks; None: its own.
     """
 
-    def __init__(self, context: Context, *, adopts: bool = False) -> None:
+    def __init__(self, context: Context, *, adopts: bool = False, observer: Observer | None = None) -> None:
         self._context = context
-        self._observer = Observer(context.places, context.reader, live_wait_s=0.0)
+        self._observer = observer or Observer(context.places, context.reader, live_wait_s=0.0)
         self._budgets = Budgets(context.places, context.settings)
         self._relauncher = Relauncher(context.places, context.settings, context.reader)
         self._explanations = Explanations(context.places)
@@ -73,9 +75,13 @@ class LocalCore:
     def snapshot(self) -> Snapshot:
         """Look at the machine now."""
         snapshot = self._observer.observe()
+        self.attend(snapshot)
+        return snapshot
+
+    def attend(self, snapshot: Snapshot) -> None:
+        """Give servers whose keeper died a new one, where that is wanted; returns at once."""
         if self._attendant is not None:
             self._attendant.attend(f"{one.name}/{one.launch}" for one in snapshot.instances if one.is_unattended)
-        return snapshot
 
     def live_history(self, address: str) -> tuple[LiveMetrics, ...]:
         """What a server did in the last hour, as far as somebody looked."""

@@ -6,12 +6,16 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 from tui.cli.context import open_context
 from tui.errors import ExitCode, UsageError
 from tui.machine_file import ForeignProcess
 from tui.paths import CONFIG_DIR_VARIABLE, SIMULATED_VARIABLE, STATE_DIR_VARIABLE, find_places
 from tui.simulator.machine import create_machine, default_gpus
+
+if TYPE_CHECKING:
+    from tui.app.core import Core
 
 _DRIVER_VARIABLE = "TEXTUAL_DRIVER"
 
@@ -26,13 +30,13 @@ def ui(options: argparse.Namespace) -> ExitCode:
     from tui.app import run  # noqa: PLC0415 - see above
     from tui.app.layout import LayoutFile  # noqa: PLC0415
     from tui.app.preferences import read_preferences  # noqa: PLC0415
-    from tui.cli.core import LocalCore  # noqa: PLC0415 - needs the types of tui.app
+    from tui.cli.early_core import EarlyCore  # noqa: PLC0415
 
     places, settings = context.places, context.settings
     preferences = read_preferences(settings, places.settings_file)
     ascii_only = getattr(options, "ascii", False) or settings.ascii
     read_only = getattr(options, "read_only", False)
-    core = LocalCore(context, adopts=not read_only)
+    core = cast("Core", EarlyCore(context, adopts=not read_only))  # it has a part of its methods by `__getattr__`
     layout_file = LayoutFile(places.layout_file)
     mouse = settings.mouse and not getattr(options, "no_mouse", False)
     status = run(core, preferences, layout_file, read_only=read_only, ascii_only=ascii_only, mouse=mouse)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import closing
-from dataclasses import dataclass, field
-from enum import Enum
 from pathlib import Path
 
 from tui.diagnosis.detective import Detective
@@ -16,6 +14,7 @@ from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper.states import ENDED, State
 from tui.launch.explain import Explained, case_of, explain, read_context, with_gpus
+from tui.launch.explanation import Explanation, Mark, Quote
 from tui.launch.finding import read_finding
 from tui.launch.history import Attempt, read_history
 from tui.launch.records import Recorded, find_launch, list_launches
@@ -30,57 +29,6 @@ _TURN_BYTES = 8 * MIB  # some 0.1 s of one core
 _HEAD_BYTES = MIB  # the arguments, with their secrets, stand there
 _SECONDARY_SHOWN, _MARKED = 3, 32
 _QUOTE_LIMIT = 500
-
-
-class Mark(Enum):
-    """What a line is to the diagnosis."""
-
-    ROOT = "root"
-    CONSEQUENCE = "consequence"
-    FINDING = "finding"
-    CONTEXT = "context"
-
-
-@dataclass(frozen=True, slots=True)
-class Quote:
-    """A line of the log, safe to show, without secrets."""
-
-    number: int
-    offset: int
-    text: str
-    mark: Mark
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """What is the matter with one launch.
-
-    Attributes:
-        address: `NAME/LAUNCH`.
-        state: in which it was explained.
-        quotes: the root line with what stands around it, and what came of it.
-        marks: what lines are to the diagnosis, by their offset in the log.
-        attempts: all launches of the name up to this one, oldest first; of one that failed.
-        done: how much of its log was read, from 0 to 1.
-    """
-
-    address: str
-    state: State
-    answer: Answer
-    quotes: tuple[Quote, ...] = ()
-    marks: Mapping[int, Mark] = field(default_factory=dict)
-    attempts: tuple[Attempt, ...] = ()
-    done: float = 1.0
-
-    @property
-    def is_settled(self) -> bool:
-        """It will not change any more."""
-        return self.state in ENDED and self.done >= 1
-
-    @property
-    def root_offset(self) -> int | None:
-        """Where the root line begins."""
-        return next((offset for offset, mark in self.marks.items() if mark is Mark.ROOT), None)
 
 
 class Explanations:

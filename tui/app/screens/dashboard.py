@@ -22,6 +22,7 @@ from tui.app.here import find, offers
 from tui.app.holders import assign_letters, lettered_names
 from tui.app.keys import keys_of
 from tui.app.layout import Layout
+from tui.app.link import Link
 from tui.app.messages import (
     AdjustAsked,
     BackAsked,
@@ -80,8 +81,9 @@ class Dashboard(Panels):
     stopping: var[frozenset[str]] = var(frozenset[str](), init=False)
     wanted: var[str | None] = var(None, init=False, always_update=True)
 
-    def __init__(self, where: str, glyphs: Glyphs, layout: Layout, *, read_only: bool) -> None:
+    def __init__(self, where: str, glyphs: Glyphs, layout: Layout, link: Link, *, read_only: bool) -> None:
         super().__init__(glyphs)
+        self._link = link
         self._layout_before = layout
         self._where = where
         self._read_only = read_only
@@ -110,7 +112,7 @@ class Dashboard(Panels):
         self._show_servers()
         self._table.focus()
         period = _LOG_PERIOD_SSH_S if "SSH_CONNECTION" in os.environ else _LOG_PERIOD_S
-        self.query_one(LogPanel).watch_file(period)
+        self.query_one(LogPanel).watch_file(period, self._link)
 
     def _log_panel(self) -> LogPanel:
         before, log = self._layout_before, LogPanel(self._glyphs, id="log", classes="panel")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -27,8 +27,10 @@ from tui.app.widgets.text_line import TextLine
 from tui.app.words import STAGE_WORDS, STATE_STYLES
 from tui.app.wrapping import cut
 from tui.keeper.states import State
-from tui.launch.history import Attempt
 from tui.units import format_duration, format_gib
+
+if TYPE_CHECKING:
+    from tui.launch.history import Attempt
 
 _INDENT = " " * 5
 _OUTCOME_CELLS, _AGO_CELLS = 22, 14

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -32,7 +32,9 @@ from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm, PresetList
 from tui.app.widgets.scroll_box import ScrollBox
 from tui.observe import Instance, Snapshot
-from tui.presets import Preset, PresetProblem
+
+if TYPE_CHECKING:
+    from tui.presets import Preset, PresetProblem
 
 _HIGH_FROM_LINES = 38  # a longer list then leaves the budget its lines
 

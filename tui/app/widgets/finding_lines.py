@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from rich.cells import cell_len
 from textual.content import Content
@@ -15,9 +15,11 @@ from tui.diagnosis.classes import CLASSES, UNKNOWN
 from tui.diagnosis.diagnosis import Change, Outcome
 from tui.diagnosis.stored import Answer, Remark
 from tui.diagnosis.words import describe_change
-from tui.launch.explanations import Explanation, Mark, Quote
-from tui.launch.history import Attempt
+from tui.launch.explanation import Explanation, Mark, Quote
 from tui.units import format_gib
+
+if TYPE_CHECKING:
+    from tui.launch.history import Attempt
 
 Block = list[Content]
 _ATTEMPTS_LINES = 2

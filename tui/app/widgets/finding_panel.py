@@ -21,7 +21,7 @@ from tui.app.widgets.finding_lines import attempt_number, finding_lines
 from tui.app.widgets.text_line import TextLine
 from tui.diagnosis.brief import exit_words
 from tui.keeper.states import ALIVE, State
-from tui.launch.explanations import Explanation
+from tui.launch.explanation import Explanation
 from tui.observe import Instance
 from tui.units import format_duration
 

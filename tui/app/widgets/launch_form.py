@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from textual import on
@@ -21,8 +21,10 @@ from tui.app.preset_words import Judged, preset_facts, preset_prompt, problems_c
 from tui.app.proposals import FieldError, Fields, propose, read_request
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Instance
-from tui.presets import Preset, PresetProblem
 from tui.presets.proof import Here, standing_of
+
+if TYPE_CHECKING:
+    from tui.presets import Preset, PresetProblem
 
 _NO_PRESETS = "No presets yet. `sgltui preset import` makes one from a command line that you paste."
 

@@ -14,7 +14,7 @@ from textual.strip import Strip
 
 from tui.diagnosis.rule import Severity
 from tui.diagnosis.severity import severity_of
-from tui.launch.explanations import Mark
+from tui.launch.explanation import Mark
 from tui.logs.highlight import LineKind, Parts, kind_of, split
 from tui.logs.pattern import Pattern
 from tui.logs.text import sanitize

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tui.app.widgets.log_rows import Lines
-from tui.launch.explanations import Mark
+from tui.launch.explanation import Mark
 
 
 class LineMarks:

@@ -22,7 +22,7 @@ from tui.app.widgets.log_line import COMPONENTS, GUTTER_CELLS, LogLine, draw_lin
 from tui.app.widgets.log_marks import LineMarks
 from tui.app.widgets.log_rows import Place, Rows, Wrapping
 from tui.errors import SgltuiError
-from tui.launch.explanations import Mark
+from tui.launch.explanation import Mark
 from tui.logs.pattern import Pattern
 
 _CACHED_LINES = 1000

@@ -17,12 +17,13 @@ from tui.app.commands.log import EARLIER, LOG, PRESENT
 from tui.app.commands.moves import BOTTOM, MOVES, MOVES_SIDEWAYS
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
+from tui.app.link import Link
 from tui.app.messages import Explained
 from tui.app.widgets.log_tools import LogTools
 from tui.app.widgets.log_view import LogView
 from tui.app.words import state_words
 from tui.keeper.states import ALIVE
-from tui.launch.explanations import Mark
+from tui.launch.explanation import Mark
 from tui.launch.records import LAUNCH_NAME
 from tui.observe import Instance
 
@@ -47,6 +48,7 @@ class LogPanel(LogTools):
         self._marks: Mapping[int, Mark] = {}
         self._absent = ""
         self._flush_s = self._painted_at = 0.0
+        self._link = Link()
         self._one: Instance | None = None
         self._is_zoomed = False
         self._hint = ""
@@ -101,9 +103,12 @@ class LogPanel(LogTools):
             self.begin_anew()
             self._show_log()
 
-    def watch_file(self, flush_s: float) -> None:
-        """Look at the file ten times a second, less often when it is silent; paint once in `flush_s` at most."""
-        self._flush_s = flush_s
+    def watch_file(self, flush_s: float, link: Link | None = None) -> None:
+        """Look at the file ten times a second, less often when it is silent; paint once in `flush_s` at most.
+
+        `link`: to the terminal; one that is slow is spared.
+        """
+        self._flush_s, self._link = flush_s, link or self._link
         self._look()
 
     def _look(self) -> None:
@@ -111,7 +116,7 @@ class LogPanel(LogTools):
         if not self._is_whole:
             return
         now = time.monotonic()
-        if now - self._painted_at >= self._flush_s and self.log_view.has_news():
+        if self._link.allows(now - self._painted_at, self._flush_s) and self.log_view.has_news():
             self._painted_at = now
             self.call_next(self.refresh_lines)
         elif self.log_view.following != self._followed:

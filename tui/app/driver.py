@@ -1,0 +1,60 @@
+"""The terminal's driver, which also finds out how far the terminal is behind."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol, cast
+
+from textual import events
+from textual.app import App
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from tui.app.link import QUESTION, Link
+
+_ANSWERS_LIMIT_S = 1.0
+_STEP_S = 0.01
+
+
+class Linked(Protocol):
+    """An app that wants to know."""
+
+    link: Link
+
+
+class LinkedDriver(LinuxDriver):
+    """Sends a question behind each larger frame, and keeps its answer from whoever reads the terminal next."""
+
+    def __init__(
+        self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
+    ) -> None:
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
+        self._link = cast("Linked", app).link
+        self._is_leaving = False
+
+    def write(self, data: str) -> None:
+        """Write to the terminal."""
+        asks = not self._is_leaving and self._link.asks_behind(len(data))
+        super().write(data + QUESTION if asks else data)
+
+    def process_message(self, message: Message) -> None:
+        """Take what the terminal says; runs in the thread that reads it."""
+        if isinstance(message, events.CursorPosition):
+            self._link.answered()
+        else:
+            super().process_message(message)
+
+    def start_application_mode(self) -> None:
+        """Take the terminal, also after it was somebody else's for a while."""
+        self._is_leaving = False
+        super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no annotation here
+        self._link.ask()  # before anything is painted: what a round trip alone takes
+        super().write(QUESTION)
+
+    def stop_application_mode(self) -> None:
+        """Give the terminal back, when it has answered all: else the shell would get the rest as if it were typed."""
+        self._is_leaving = True
+        deadline = time.monotonic() + _ANSWERS_LIMIT_S
+        while self._link.is_asked and time.monotonic() < deadline:
+            time.sleep(_STEP_S)
+        super().stop_application_mode()
