@@ -84,6 +84,8 @@ def test_a_terminal_that_answers_nothing_shows_the_log_all_the_same(command_line
     words = command_line.words("ui", "--read-only")
     with in_terminal(words, command_line.environment, answers=False) as terminal:
         terminal.until("one")
+        before = terminal.type("l")
+        terminal.until("Log ▸ one", before)
         append(log, b"[2026-11-29 08:06:39] ONE-MORE\n")
         terminal.until("ONE-MORE")
         append(log, b"[2026-11-29 08:06:39] AND-ANOTHER\n")
