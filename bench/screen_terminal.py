@@ -48,7 +48,7 @@ class Terminal:
         self._stream = pyte.ByteStream(self.screen)
         self._chunks: list[tuple[float, bytes]] = []
         self._shown = 0  # chunks that the emulator has seen
-        self._rest = b""
+        self._rest = self._unasked = b""
         self.bytes = 0
         self._bytes_per_s = bytes_per_s
         self.begun = time.monotonic()
@@ -128,11 +128,17 @@ class Terminal:
                 return
             self.bytes += len(data)
             self._chunks.append((time.monotonic(), data))
-            for question, answer in _ANSWERS:
-                if question.search(data):
-                    os.write(self._fd, answer)
+            self._answer(data)
             if self._bytes_per_s is not None:
                 time.sleep(len(data) / self._bytes_per_s)
+
+    def _answer(self, data: bytes) -> None:
+        """Each question once, also one that came in two pieces."""
+        unfinished = _UNFINISHED.search(data := self._unasked + data)
+        self._unasked = unfinished.group() if unfinished is not None else b""
+        for question, answer in _ANSWERS:
+            for _ in question.finditer(data):
+                os.write(self._fd, answer)
 
     def _show_next(self) -> float | None:
         if self._shown >= len(self._chunks):

@@ -65,6 +65,7 @@ async def running(
     wait: bool = True,
     preferences: Preferences | None = None,
     layout_file: LayoutFile | None = None,
+    before: Callable[[SgltuiApp], None] | None = None,
 ) -> AsyncIterator[tuple[SgltuiApp, Pilot[None]]]:
     """The app over this core, with its first snapshot on the screen unless told not to wait."""
     app = SgltuiApp(
@@ -75,6 +76,8 @@ async def running(
         preferences=preferences,
         layout_file=layout_file,
     )
+    if before is not None:
+        before(app)
     async with app.run_test(size=size, message_hook=hook) as pilot:
         if wait:
             await until(pilot, lambda: app.snapshot is not None or app.trouble is not None, "the first look")

@@ -87,12 +87,15 @@ class PtyTerminal:
 
     def _read(self) -> None:
         most = 1 << 16 if self._bytes_per_s is None else int(self._bytes_per_s * _SLICE_S)
+        answered = 0
         with contextlib.suppress(OSError):  # how a pseudo-terminal says that nobody has it any more
             while data := os.read(self._fd, most):
                 self._data += data
                 self.received += len(data)
-                for _ in range(data.count(_WHERE_IS_THE_CURSOR) if self._answers else 0):
+                asked = self._data.count(_WHERE_IS_THE_CURSOR)  # of all: a question may come in two pieces
+                for _ in range(asked - answered if self._answers else 0):
                     os.write(self._fd, b"\x1b[1;1R")
+                answered = asked
                 if self._bytes_per_s is not None:
                     time.sleep(len(data) / self._bytes_per_s)
 

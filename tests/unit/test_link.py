@@ -98,6 +98,17 @@ def test_a_lost_answer_stops_nothing_for_long(link: Link, clock: Clock) -> None:
     assert not link.is_behind
 
 
+def test_a_lost_answer_is_not_made_up_for_by_the_next_question_s(link: Link, clock: Clock) -> None:
+    """Two frames in a row, one answer: the terminal, or what stands in for it, swallowed the other."""
+    assert link.asks_behind(FRAME)
+    assert not link.asks_behind(FRAME)
+    clock.now += 0.05
+    link.answered()
+    assert link.allows(passed_s=0.25, period_s=0.25)
+    paint(link, clock, 0.05)
+    assert link.allows(passed_s=0.25, period_s=0.25)
+
+
 def test_answers_that_nobody_waits_for_are_dropped(link: Link) -> None:
     link.answered()
     assert not link.is_behind

@@ -314,8 +314,13 @@ class SgltuiApp(ArrangingApp):
         self.exit(message=Text(words) if words else None)
 
     def _show_newest(self) -> None:
-        """Show the newest snapshot, unless the terminal hasn't drawn the last one yet; then in a moment."""
-        if self._unshown is not None and self.link.allows(monotonic() - self._shown_at, 0):
+        """Show the newest snapshot, unless the terminal hasn't drawn the last one yet; then in a moment.
+
+        The first one is waited for by a person, whatever the link.
+        """
+        if self._unshown is None:
+            return
+        if self.snapshot is None or self.link.allows(monotonic() - self._shown_at, 0):
             self._shown_at = monotonic()
             self.trouble = None
             self.snapshot, self._unshown = self._unshown, None

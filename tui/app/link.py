@@ -8,7 +8,6 @@ when it comes to it: that is one round trip, and what is above the shortest roun
 from __future__ import annotations
 
 import time
-from collections import deque
 from collections.abc import Callable
 
 QUESTION = "\x1b[6n"
@@ -31,7 +30,9 @@ class Link:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._asked: deque[float] = deque()  # appended to and taken from in order: safe between two threads
+        # One at a time, so that an answer can't be taken for another question's. Set by the event loop while it is
+        # None, and back to None by the reading thread: neither overwrites the other's.
+        self._asked_at: float | None = None
         self._shortest_s = float("inf")
         self._took_s = 0.0
         self._is_silent = False
@@ -39,44 +40,44 @@ class Link:
 
     def asks_behind(self, size: int) -> bool:
         """Whether a question goes behind a write of so many characters; it counts as asked."""
-        if size < _ASKED_FROM or self._is_silent:
+        if size < _ASKED_FROM or self._is_silent or self.is_asked:
             return False
         self.ask()
         return True
 
     def ask(self) -> None:
         """A question is written now."""
-        self._asked.append(self._clock())
+        self._asked_at = self._clock()
 
     def answered(self) -> None:
-        """The terminal has drawn what was written before the oldest question."""
-        try:
-            took = self._clock() - self._asked.popleft()
-        except IndexError:  # an answer to somebody else's question, or one that was given up
+        """The terminal has drawn what was written before the question."""
+        if (asked_at := self._asked_at) is None:  # an answer to somebody else's question, or one that was given up
             return
+        took = self._clock() - asked_at
         self._shortest_s = min(self._shortest_s, took)
         self._took_s = took - self._shortest_s
+        self._asked_at = None
 
     @property
     def is_behind(self) -> bool:
         """It hasn't drawn the last frame yet, later than a round trip explains."""
-        try:
-            waited = self._clock() - self._asked[0]
-        except IndexError:
+        if (asked_at := self._asked_at) is None:
             return False
-        if self._shortest_s == float("inf") and waited > _SILENT_AFTER_S:
-            self._is_silent = True
-            self._asked.clear()
-        elif waited > _LOST_AFTER_S:
-            self._asked.clear()
-        elif self._shortest_s != float("inf"):
-            return waited > self._shortest_s + _PATIENCE_S
-        return False
+        waited = self._clock() - asked_at
+        if self._shortest_s == float("inf"):
+            if waited > _SILENT_AFTER_S:
+                self._is_silent = True
+                self._asked_at = None
+            return False
+        if waited > _LOST_AFTER_S:
+            self._asked_at = None
+            return False
+        return waited > self._shortest_s + _PATIENCE_S
 
     @property
     def is_asked(self) -> bool:
         """An answer is under way."""
-        return bool(self._asked)
+        return self._asked_at is not None
 
     def allows(self, passed_s: float, period_s: float) -> bool:
         """Whether something may be painted that nobody waits for.
