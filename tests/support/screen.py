@@ -5,18 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 from textual.message import Message
 from textual.pilot import Pilot
 
 from tests.support.fake_core import FakeCore
 from tui.app.app import SgltuiApp
+from tui.app.bridge import in_thread
 from tui.app.layout import LayoutFile
 from tui.app.preferences import Preferences
-from tui.app.steady import Steady
-from tui.observe import Snapshot
 
-_STEP_S = 0.02
+_STEP_S, _LOOK_S = 0.02, 20.0
 WIDE, STORY, NARROW = (160, 48), (120, 34), (80, 24)
 
 
@@ -48,10 +48,10 @@ async def until_shown(pilot: Pilot[None], app: SgltuiApp, text: str) -> None:
 
 async def look(pilot: Pilot[None], app: SgltuiApp, core: FakeCore) -> None:
     """Have the app see what the core shows now."""
-    app._sampler.look_now()
-    assert isinstance(core.now, Snapshot)
-    shown = Steady(FakeCore(core.now).snapshot)()
-    await until(pilot, lambda: app.snapshot == shown, "the newest snapshot")
+    asked_for = core.now
+    seen = await in_thread(partial(app._sampler.look_fresh, _LOOK_S))
+    assert core.now is asked_for
+    await until(pilot, lambda: app.snapshot == seen, "the newest snapshot")
 
 
 @asynccontextmanager

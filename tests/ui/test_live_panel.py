@@ -193,11 +193,11 @@ async def test_only_the_figures_that_changed_are_painted(tmp_path: Path, monkeyp
 
         monkeypatch.setattr(Widget, "refresh", recording)
         last = core.histories["qwen36-mtp"][-1]
-        serving(core, [*core.histories["qwen36-mtp"], replace(last, at=last.at + timedelta(seconds=2))], tmp_path)
+        serving(core, [*core.histories["qwen36-mtp"], replace(last, at=last.at + timedelta(seconds=20))], tmp_path)
         await look(pilot, app, core)
         await until(pilot, lambda: app.advice is not None and len(app.advice.history) == 31, "the newest answer")
         assert painted == []
-        later = replace(last, at=last.at + timedelta(seconds=4), running=7)
+        later = replace(last, at=last.at + timedelta(seconds=22), running=7)
         serving(core, [*core.histories["qwen36-mtp"], later], tmp_path)
         await look(pilot, app, core)
         await until(pilot, lambda: app.advice is not None and len(app.advice.history) == 32, "the newest answer")

@@ -68,6 +68,15 @@ def test_figures_that_are_the_same_two_seconds_later_make_no_other_moment() -> N
     assert third == made[-1]
 
 
+def test_the_same_figures_a_step_of_a_plot_later_are_a_moment_of_their_own() -> None:
+    """The plots of the last hour go on where nothing happens, too."""
+    live = LiveMetrics(at=AT, source=Source.LOADS, running=0, queued=0)
+    times = [AT + timedelta(seconds=after) for after in (0, 14, 15, 16, 30)]
+    made = [Snapshot(GpuReading(), (instance("a", State.READY, live=structs.replace(live, at=at)),)) for at in times]
+    shown = [one.instances[0].live for one in moments(*made)]
+    assert [one.at for one in shown if one is not None] == [times[0], times[0], times[2], times[2], times[4]]
+
+
 def test_another_gpu_takes_nothing_over() -> None:
     cold, hot = (
         Snapshot(GpuReading((gpu(index, temperature_c=degrees),)), ()) for index, degrees in ((0, 40), (1, 41))

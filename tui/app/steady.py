@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import TypeVar
 
 from msgspec import structs
@@ -13,6 +14,7 @@ from tui.observe import Instance, Snapshot
 from tui.units import DAY_S, HOUR_S, MINUTE_S
 
 _CELSIUS, _WATTS, _WATTS_SHARE, _PERCENT = 2, 5.0, 0.03, 3
+_PLOT_STEP = timedelta(seconds=15)
 _Number = TypeVar("_Number", int, float)
 
 
@@ -62,9 +64,14 @@ def _held(new: _Number | None, shown: _Number | None, step: float) -> _Number | 
 
 def _steady_instance(new: Instance, shown: LiveMetrics | None) -> Instance:
     live = new.live
-    if live is not None and shown is not None and structs.replace(live, at=shown.at) == shown:
+    if live is not None and shown is not None and _says_the_same(live, shown):
         live = shown
     return structs.replace(new, uptime_s=_whole(new.uptime_s), phase_s=_whole(new.phase_s), live=live)
+
+
+def _says_the_same(new: LiveMetrics, shown: LiveMetrics) -> bool:
+    """The figures are as before, and so short a time has passed that no plot of them goes on."""
+    return structs.replace(new, at=shown.at) == shown and new.at - shown.at < _PLOT_STEP
 
 
 def _whole(seconds: float | None) -> float | None:
