@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import socket
 from typing import TYPE_CHECKING
 
@@ -46,5 +47,6 @@ def run(
         preferences=preferences,
         layout_file=layout_file,
     )
+    gc.freeze()  # what is imported stays: to go through it again and again would stop the keys for 0.1 s
     app.run(mouse=mouse)
     return app.return_code or 0

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 
 from textual.screen import Screen
 
-_LIMIT_S = 0.015  # nobody sees a key that comes so much later
+_LIMIT_S = 0.03  # nobody sees a key that comes so much later
 
 
 class OneFrame:

@@ -18,7 +18,7 @@ from tui.gpu.others import knows_share
 from tui.keeper.states import State
 from tui.launch import guard
 from tui.launch.again import spec_of
-from tui.launch.measured import fill, recall
+from tui.launch.measured import contents_of, fill, recall
 from tui.launch.planning import (
     cards_of,
     choose_gpus,
@@ -54,6 +54,22 @@ class _Plain:
     budget: MemoryBudget
 
 
+@dataclass(frozen=True, slots=True)
+class _Files:
+    """A model's files as they are now; looked for once a plan.
+
+    Attributes:
+        place: their folder, or the config alone.
+        is_published: that is the published one, since the model isn't here.
+        stamp: another one when a download goes on, or the files are replaced.
+    """
+
+    model: str
+    place: Path
+    is_published: bool
+    stamp: tuple[int, ...]
+
+
 class Budgets:
     """Plans launches of this machine.
 
@@ -68,6 +84,7 @@ class Budgets:
         self._plain: _Recent[_Plain] = _Recent(_KEPT_BUDGETS)
         self._budgets: _Recent[MemoryBudget] = _Recent(_KEPT_BUDGETS)
         self._models: _Recent[Model] = _Recent(_KEPT_MODELS)
+        self._contents: _Recent[str | None] = _Recent(_KEPT_MODELS)
 
     def plan_spec(
         self,
@@ -94,8 +111,10 @@ class Budgets:
         running = [one for one in guard.running(self._places) if one.launch.name != spec.name or not own]
         gpus = choose_gpus(spec, release, reading, visible=visible, promised=guard.promised_gpus(running))
         cards = cards_of(gpus, own, _names(running))
-        measured, known = fill(Measured(), recall(self._places, spec, release, cards))
-        budget = self._plan(spec, release, cards, smallest_total(reading), measured, changes=changes)
+        files = self._find(spec.model)
+        contents = self._contents.get(files, lambda: contents_of(spec.model, self._places.hub))
+        measured, known = fill(Measured(), recall(self._places, spec, release, cards, contents=contents))
+        budget = self._plan(spec, files, release, cards, smallest_total(reading), measured=measured, changes=changes)
         notes = budget.notes if known is None else (*budget.notes, known)
         return replace(_warned(budget, doubt, *_memory_doubts(gpus), *_loading_doubts(gpus, running)), notes=notes)
 
@@ -117,7 +136,8 @@ class Budgets:
         gpus = [_find_gpu(reading, gpu.uuid, gpu.index) for gpu in launch.gpus]
         others = [one for one in guard.running(self._places) if one.launch.name != launch.name]
         cards = cards_of(gpus, own, _names(others))
-        budget = self._plan(spec_of(launch), _release_of(launch), cards, smallest_total(reading))
+        spec, release = spec_of(launch), _release_of(launch)
+        budget = self._plan(spec, self._find(spec.model), release, cards, smallest_total(reading))
         doubts = (*(_share_doubt(gpu, own) for gpu in gpus), *_memory_doubts(gpus), *_loading_doubts(gpus, others))
         return _warned(budget, _release_doubt(launch), *doubts)
 
@@ -127,30 +147,35 @@ class Budgets:
         Raises:
             ModelError: it can't be found or read.
         """
-        found, _ = find_config(model, cache_dir=self._places.hub)
-        return self._models.get((model, _stamp(found)), lambda: read_model(found, model))
+        return self._read(self._find(model))
+
+    def _find(self, model: str) -> _Files:
+        place, is_published = find_config(model, cache_dir=self._places.hub)
+        return _Files(model, place, is_published, _stamp(place))
+
+    def _read(self, files: _Files) -> Model:
+        return self._models.get(files, lambda: read_model(files.place, files.model))
 
     def _plan(
         self,
         spec: LaunchSpec,
+        files: _Files,
         release: Release,
         cards: list[Card],
         smallest_total_mib: int | None,
-        measured: Measured | None = None,
         *,
+        measured: Measured | None = None,
         changes: bool = True,
     ) -> MemoryBudget:
-        model, _ = find_config(spec.model, cache_dir=self._places.hub)
-        stamp = _stamp(model)
         coarse = tuple(replace(card, used_bytes=card.used_bytes // _STEP_BYTES) for card in cards)
         environment = tuple(sorted((name, str(value)) for name, value in spec.env.items()))
         words = tuple(server_words(spec, release))
-        key = (spec.model, stamp, words, environment, release.text, coarse, smallest_total_mib, measured)
+        key = (files, words, environment, release.text, coarse, smallest_total_mib, measured)
 
         def work_out() -> _Plain:
-            read, hub = self.read(spec.model), self._places.hub
+            read, hub = self._read(files), self._places.hub
             request = make_request(spec, release, cards, smallest_total_mib, measured=measured, model=read, hub=hub)
-            return _Plain(request, with_source(plan(request), spec, hub))
+            return _Plain(request, with_source(plan(request), is_published=files.is_published))
 
         plain = self._plain.get(key, work_out, keeps=lambda one: one.budget.verdict is not Verdict.UNKNOWN)
         if not changes or plain.budget.verdict in (Verdict.FITS, Verdict.UNKNOWN):
@@ -241,6 +266,5 @@ def _find_gpu(reading: GpuReading, uuid: str, index: int) -> GpuSnapshot:
 
 
 def _stamp(model: Path) -> tuple[int, ...]:
-    """Changes when a download goes on, or the files are replaced."""
     files = [model, *(model / name for name in ("config.json", "model.safetensors.index.json"))]
     return tuple(path.stat().st_mtime_ns for path in files if path.exists())

@@ -82,8 +82,13 @@ class Recalled:
     launch: str
 
 
-def key_of(spec: LaunchSpec, release: Release, gpu: str, hub: Path | None = None) -> Key:
-    """The key of a launch that is planned or was made; `hub` is where its model is looked for."""
+def key_of(
+    spec: LaunchSpec, release: Release, gpu: str, hub: Path | None = None, *, contents: str | None = None
+) -> Key:
+    """The key of a launch that is planned or was made; `hub` is where its model is looked for.
+
+    `contents`: what `contents_of` said of its files, where they were read already.
+    """
     flags = read_flags(spec, release)
     loading = {name: str(value) for name, value in flags.values.items() if _LOADING.search(name)}
     return Key(
@@ -95,13 +100,13 @@ def key_of(spec: LaunchSpec, release: Release, gpu: str, hub: Path | None = None
         pp=int(flags.get("pp-size") or 1),
         gpu=gpu,
         release=release.text,
-        contents=_contents(spec.model, hub),
+        contents=contents or contents_of(spec.model, hub),
         loading=tuple(sorted(loading.items())),
     )
 
 
-def _contents(model: str, hub: Path | None) -> str | None:
-    """A digest; None where the model isn't here."""
+def contents_of(model: str, hub: Path | None) -> str | None:
+    """A digest of the files that describe a model, of which the index has megabytes; None where it isn't here."""
     try:
         found, _ = find_config(model, cache_dir=hub)
     except ModelError:
@@ -132,11 +137,16 @@ def store(places: Places, key: Key, launch: str, memory: Mapping[str, Any]) -> b
     return True
 
 
-def recall(places: Places, spec: LaunchSpec, release: Release, cards: Sequence[Card]) -> Recalled | None:
-    """The weights that an earlier launch measured; None where there was none, or its file can't be read."""
+def recall(
+    places: Places, spec: LaunchSpec, release: Release, cards: Sequence[Card], *, contents: str | None = None
+) -> Recalled | None:
+    """The weights that an earlier launch measured; None where there was none, or its file can't be read.
+
+    `contents`: as `key_of` takes them.
+    """
     if not cards:
         return None
-    entry = _read(places, key_of(spec, release, cards[0].name, places.hub))
+    entry = _read(places, key_of(spec, release, cards[0].name, places.hub, contents=contents))
     if entry is None or (weights := _weights(entry.memory)) is None:
         return None
     return Recalled(Measured(weights_gib=weights, draft_weights_gib=_number(entry.memory.get(_DRAFT))), entry.launch)

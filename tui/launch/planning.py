@@ -130,14 +130,14 @@ def plan_launch(
     except UnknownArchitectureError as error:
         reason = f"can't tell: {error.what}"
         return MemoryBudget(spec.model, release.text, tuple(cards), Verdict.UNKNOWN, None, reason, None)
-    return with_source(plan_with_changes(request), spec, hub)
+    return with_source(plan_with_changes(request), is_published=find_config(spec.model, cache_dir=hub)[1])
 
 
-def with_source(budget: MemoryBudget, spec: LaunchSpec, hub: Path | None) -> MemoryBudget:
+def with_source(budget: MemoryBudget, *, is_published: bool) -> MemoryBudget:
     """The budget, which says so where the model's files aren't here."""
-    if not find_config(spec.model, cache_dir=hub)[1]:
+    if not is_published:
         return budget
-    note = f"{spec.model} isn't downloaded: planned by its published config"
+    note = f"{budget.model} isn't downloaded: planned by its published config"
     return replace(budget, notes=(*budget.notes, note))
 
 

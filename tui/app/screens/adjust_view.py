@@ -27,6 +27,7 @@ from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.gpu_chooser import GpuChooser
 from tui.app.widgets.scroll_box import ScrollBox
 from tui.app.widgets.text_line import TextLine
+from tui.app.widgets.text_lines import TextLines
 from tui.app.widgets.value_input import ValueInput
 from tui.budget.types import FlagChange, MemoryBudget
 from tui.diagnosis.diagnosis import Change
@@ -80,7 +81,7 @@ class AdjustView(Screen[None]):
                 yield TextLine(id="elsewhere")
                 with ScrollBox(id="difference", classes="panel") as difference:
                     difference.border_title = Content(" What changes ")
-                    yield TextLine()
+                    yield TextLines(fills=False)
         yield TextLine(id="answer")
         yield TextLine(id="adjust-keys")
 
@@ -207,7 +208,7 @@ class AdjustView(Screen[None]):
         width = box.scrollable_content_region.width
         if self._sheet is not None and width:
             lines = diff_lines(self._difference(self._sheet), width, self._glyphs, whole=self._is_whole)
-            box.query_one(TextLine).show(Content("\n").join(lines))
+            box.query_one(TextLines).show(lines)
 
     def _difference(self, sheet: FlagSheet) -> tuple[DiffLine, ...]:
         after = [word for given in edited_flags(sheet, self._about.edit) for word in given.typed]

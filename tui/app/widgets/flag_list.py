@@ -15,12 +15,12 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
-from textual.visual import Visual
 
 from tui.app.command import bindings
 from tui.app.commands.flags import FLAG_LIST
 from tui.app.flag_rows import FlagRow
 from tui.app.glyphs import Glyphs
+from tui.app.widgets.row_pen import row_pen
 
 _NAME_LEAST = 12
 _VALUE_LEAST = 8
@@ -62,6 +62,7 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
         self.auto_links = False  # there are none; to look for their style at each row takes longer than to draw it
         self._glyphs = glyphs
         self._rows: tuple[FlagRow, ...] = ()
+        self._name_width = _NAME_LEAST
 
     @property
     def row(self) -> FlagRow | None:
@@ -76,7 +77,8 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
         here = old[self.cursor].name if self.cursor < len(old) else None
         self.virtual_size = Size(1, len(rows))
         changed = [place for place, row in enumerate(rows) if place >= len(old) or old[place] != row]
-        if _name_width(old) != _name_width(rows) or len(old) != len(rows):
+        name_width, self._name_width = self._name_width, _name_width(rows)
+        if name_width != self._name_width or len(old) != len(rows):
             self.refresh()
         else:
             for place in changed:
@@ -118,11 +120,11 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
         place, width = y + self.scroll_offset.y, self.scrollable_content_region.width
         if place >= len(self._rows):
             return Strip.blank(width, self.rich_style)
-        content = self._content(self._rows[place], _name_width(self._rows), width).pad_right(width)
+        content = self._content(self._rows[place], self._name_width, width).pad_right(width)
         if place == self.cursor and self.row is not None:
             content = content.stylize("bold on $block-cursor-background" if self.has_focus else "bold")
-        strips = Visual.to_strips(self, content, width, 1, self.visual_style)
-        return strips[0].crop_extend(0, width, self.rich_style) if strips else Strip.blank(width, self.rich_style)
+        draw = row_pen(self.visual_style, self._get_style)
+        return draw(content, width)
 
     def _set_cursor(self, place: int) -> None:
         old, self.cursor = self.cursor, place
