@@ -18,6 +18,8 @@ from tui.sglang.target import Target, recorded_target
 from tui.sglang.versions import parse_release
 
 H100 = Card(0, "NVIDIA H100 80GB HBM3", 81559, capability=(9, 0))
+A100 = Card(0, "NVIDIA A100-SXM4-80GB", 81920, capability=(8, 0))
+L4 = Card(0, "NVIDIA L4", 23034, capability=(8, 9))
 T4 = Card(0, "Tesla T4", 15360, capability=(7, 5))
 RTX_6000 = Card(0, "NVIDIA RTX PRO 6000 Blackwell Server Edition", 97887, capability=(12, 0))
 B200 = Card(0, "NVIDIA B200", 183359, capability=(10, 0))
@@ -209,7 +211,12 @@ def test_a_quantisation_that_the_checkpoint_is_not_of(own: str, typed: str, rele
         ("--kv-cache-dtype fp8_e4m3 --attention-backend trtllm_mha", "0.5.23", RTX_6000, "on SM120"),
         ("--kv-cache-dtype nvfp4", "0.5.23", B200, ""),
         ("--kv-cache-dtype fp4_e2m1 --attention-backend triton", "0.5.11", B200, ""),
-        ("--kv-cache-dtype fp8_e4m3", "0.5.11", T4, ""),
+        ("--kv-cache-dtype fp8_e4m3", "0.5.11", T4, ""),  # FlashInfer: nothing in SGLang tells
+        ("--kv-cache-dtype fp8_e4m3 --attention-backend triton", "0.5.11", T4, "from CUDA capability 8.9 on"),
+        ("--kv-cache-dtype fp8_e4m3 --decode-attention-backend triton", "0.5.23", A100, "and this card has 8.0"),
+        ("--kv-cache-dtype fp8_e4m3 --attention-backend triton", "0.5.23", L4, ""),
+        ("--kv-cache-dtype fp8_e5m2 --attention-backend triton", "0.5.11", A100, ""),
+        ("--kv-cache-dtype fp8_e4m3 --dsa-prefill-backend tilelang", "0.5.23", A100, "with TileLang needs"),
         ("--kv-cache-dtype bf16 --attention-backend trtllm_mla", "0.5.11", B200, ""),
     ],
 )
@@ -218,6 +225,16 @@ def test_a_kv_cache_that_a_card_or_a_backend_cannot_read(words: str, release: st
     told = [fault.what for name, fault in faults.items() if name in ("kv-dtype-on-card", "kv-dtype-of-backend")]
     assert bool(told) is bool(part), faults
     assert not part or part in told[0]
+
+
+def test_an_fp8_cache_with_the_backend_that_latent_attention_gets_on_an_older_card() -> None:
+    """SGLang chooses Triton for it there: 0.5.11 server_args.py _get_default_attn_backend."""
+    model = load_model("glm-4.7-flash")
+    fault = found("--kv-cache-dtype fp8_e4m3", "0.5.11", model, A100)["kv-dtype-on-card"]
+    assert fault.fix == Fix({"kv-cache-dtype": "fp8_e5m2"})
+    words = "--kv-cache-dtype fp8_e4m3 --attention-backend flashinfer"
+    assert "kv-dtype-on-card" not in found(words, "0.5.11", model, A100)
+    assert "kv-dtype-on-card" not in found("--kv-cache-dtype fp8_e4m3", "0.5.11", model, L4)
 
 
 def test_heads_that_tensor_parallelism_cannot_divide() -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from tests.support.planning import EAGLE, STORY, make_plan_request
 from tui.budget.changes import apply_change
 from tui.budget.plan import plan
@@ -73,3 +77,22 @@ def test_more_slots_cost_precision_or_cache() -> None:
     assert changes
     for change in changes:
         assert (planned(story(), change).max_running_requests or 0) > 8
+
+
+@pytest.mark.parametrize(
+    ("capability", "words", "costs"),
+    [
+        ((8, 9), (), "precision of the KV cache"),
+        ((8, 6), (), "precision of the KV cache; not known to work below compute capability 8.9"),
+        (None, (), "precision of the KV cache; not known to work below compute capability 8.9"),
+        ((8, 6), ("--attention-backend", "triton"), None),
+    ],
+)
+def test_an_fp8_cache_is_offered_where_the_card_reads_it(
+    capability: tuple[int, int] | None, words: tuple[str, ...], costs: str | None
+) -> None:
+    """Triton compiles no fp8_e4m3 below 8.9; whether FlashInfer reads it there, SGLang doesn't tell."""
+    request = make_plan_request("llama-3.1-8b", ["--mem-fraction-static", "0.6", *words], "0.5.11")
+    cards = tuple(replace(card, capability=capability) for card in request.cards)
+    offers = [change for change in more_kv(replace(request, cards=cards)) if "kv-cache-dtype" in change.set]
+    assert [offer.costs for offer in offers] == ([] if costs is None else [costs])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tui.budget.changes import Candidate, apply_change
+from tui.budget.fp8_cache import DOUBT, reads_fp8_cache
 from tui.budget.parallel import read_parallel
 from tui.budget.plan import plan
 from tui.budget.refusal import RefusedLaunch
@@ -36,10 +37,19 @@ def more_kv(request: PlanRequest) -> tuple[FlagChange, ...]:
     now = plan(request)
     candidates = _higher_fractions(now)
     if request.flags.get("kv-cache-dtype") in (None, "auto", "bfloat16"):
-        candidates.append(Candidate(set={"kv-cache-dtype": "fp8_e4m3"}, costs="precision of the KV cache"))
+        candidates += _smaller_kv(request)
     if request.model.state is not None and now.max_running_requests:
         candidates.append(_allow(request, max(1, now.max_running_requests // 2)))
     return _offered(request, now, iter(candidates), "tokens")
+
+
+def _smaller_kv(request: PlanRequest) -> list[Candidate]:
+    """None where the card can't read it; where that isn't known, the price says so."""
+    works = reads_fp8_cache(request)
+    if works is False:
+        return []
+    costs = "precision of the KV cache" if works else f"precision of the KV cache; {DOUBT}"
+    return [Candidate(set={"kv-cache-dtype": "fp8_e4m3"}, costs=costs)]
 
 
 def more_requests(request: PlanRequest) -> tuple[FlagChange, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from tui.budget.fp8_cache import DOUBT
 from tui.diagnosis.detective import Detective
 from tui.diagnosis.diagnosis import Change, Diagnosis
 from tui.diagnosis.figures import RankFigures
@@ -166,7 +167,8 @@ def _smaller_chunks(case: Case) -> Maybe:
 def _small_kv(case: Case) -> Maybe:
     if case.detective.arguments.get("kv_cache_dtype") not in (None, "auto", "bfloat16"):
         return None
-    return Change({"kv-cache-dtype": "fp8_e4m3"}, effect="twice as many tokens", costs="precision of the KV cache")
+    costs = f"precision of the KV cache; {DOUBT}"  # a log doesn't tell the card's
+    return Change({"kv-cache-dtype": "fp8_e4m3"}, effect="twice as many tokens", costs=costs)
 
 
 def _no_radix(case: Case) -> Maybe:

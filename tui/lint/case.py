@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tui.budget.types import Card
+from tui.budget.types import Card, PlanRequest
 from tui.model.shapes import Model
 from tui.sglang.parse import Flags
 from tui.sglang.target import Target
@@ -38,6 +38,22 @@ class Case:
     def capability(self) -> tuple[int, int] | None:
         """CUDA compute capability of the first card."""
         return self.cards[0].capability if self.cards else None
+
+    @property
+    def request(self) -> PlanRequest | None:
+        """What it would be planned from; None where the model or the cards aren't known."""
+        if self.model is None or not self.cards:
+            return None
+        totals = [card.total_mib for card in self.cards if card.total_mib is not None]
+        return PlanRequest(
+            model=self.model,
+            flags=self.flags,
+            release=self.release,
+            cards=self.cards,
+            smallest_total_mib=min(totals, default=None),
+            environment=self.environment,
+            knows_all_flags=self.target.is_exact,
+        )
 
     def get(self, name: str) -> Any:
         """The value that was typed, or None."""

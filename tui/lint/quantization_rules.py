@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tui.budget.fp8_cache import SURE_FROM, can_read_fp8, default_backend
 from tui.lint.case import Case
 from tui.lint.finding import Finding, Fix, Severity
 from tui.model.shapes import Latent, Model
@@ -56,6 +57,7 @@ def find_quantization_faults(case: Case) -> Iterator[Finding]:
     if case.model is not None:
         yield from _find_mismatch(case, case.model)
     yield from _find_kv_on_card(case)
+    yield from _find_fp8_on_card(case)
     yield from _find_kv_of_backend(case)
 
 
@@ -79,6 +81,24 @@ def _find_kv_on_card(case: Case) -> Iterator[Finding]:
     what = f"--{name} {dtype} needs a card of {row.cards}, and this one is SM{capability[0]}{capability[1]}"
     remedy = "choose fp8_e4m3, or leave it out"
     yield Finding("kv-dtype-on-card", Severity.ERROR, name, what, remedy, Fix({name: "fp8_e4m3"}))
+
+
+def _find_fp8_on_card(case: Case) -> Iterator[Finding]:
+    """Only where it is known that it can't work; with other backends nobody can tell."""
+    capability, name = case.capability, case.typed("kv-cache-dtype")
+    if case.get("kv-cache-dtype") != "fp8_e4m3" or capability is None or capability >= SURE_FROM:
+        return
+    has = f"{capability[0]}.{capability[1]}"
+    sparse = (case.get("dsa-prefill-backend"), case.get("dsa-decode-backend"))
+    if "tilelang" in sparse and case.release.includes("0.5.23"):  # arg_groups/overrides.py:583
+        what = f"--{name} fp8_e4m3 with TileLang needs CUDA capability 8.9, and this card has {has}"
+        yield Finding("kv-dtype-on-card", Severity.ERROR, name, what, "choose bfloat16", Fix({name: "bfloat16"}))
+        return
+    request = case.request
+    if can_read_fp8(case.flags, capability, None if request is None else default_backend(request)) is False:
+        what = f"Triton's kernels read fp8_e4m3 from CUDA capability 8.9 on, and this card has {has}"
+        remedy = "choose fp8_e5m2, or leave it out"
+        yield Finding("kv-dtype-on-card", Severity.ERROR, name, what, remedy, Fix({name: "fp8_e5m2"}))
 
 
 def _find_kv_of_backend(case: Case) -> Iterator[Finding]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tui.budget.refusal import CannotTell, RefusedLaunch
 from tui.budget.settings import resolve_settings
-from tui.budget.types import Card, PlanRequest
+from tui.budget.types import Card
 from tui.lint.case import Case
 from tui.lint.command_line import find_deprecated, find_troubles
 from tui.lint.config_option import find_idle_config
@@ -18,7 +18,7 @@ from tui.lint.quantization_rules import find_quantization_faults
 from tui.lint.rules import find_combinations
 from tui.model.shapes import Model
 from tui.model.sharding import check_sharding
-from tui.sglang.parse import Flags, parse_flags
+from tui.sglang.parse import parse_flags
 from tui.sglang.references import FlagValue
 from tui.sglang.target import Target
 
@@ -75,12 +75,13 @@ def _typed_values(words: Sequence[str]) -> dict[str, FlagValue]:
 
 def _find_refusals(case: Case) -> Iterator[Finding]:
     """What the planner knows that the release refuses for this model and these cards."""
-    if case.model is None or not case.cards:
+    request = case.request
+    if request is None:
         return
     try:
-        settings = resolve_settings(_request(case.model, case.flags, case, case.cards))
+        settings = resolve_settings(request)
         parallel = settings.parallel
-        trouble = check_sharding(case.model, parallel.tensor, parallel.attention_tensor, parallel.expert)
+        trouble = check_sharding(request.model, parallel.tensor, parallel.attention_tensor, parallel.expert)
     except RefusedLaunch as refusal:
         yield _refused("refused", refusal.reason, case)
     except CannotTell:
@@ -88,19 +89,6 @@ def _find_refusals(case: Case) -> Iterator[Finding]:
     else:
         if trouble is not None:
             yield _refused("uneven-shards", trouble, case)
-
-
-def _request(model: Model, flags: Flags, case: Case, cards: tuple[Card, ...]) -> PlanRequest:
-    totals = [card.total_mib for card in cards if card.total_mib is not None]
-    return PlanRequest(
-        model=model,
-        flags=flags,
-        release=case.release,
-        cards=cards,
-        smallest_total_mib=min(totals, default=None),
-        environment=case.environment,
-        knows_all_flags=case.target.is_exact,
-    )
 
 
 def _refused(identity: str, reason: str, case: Case) -> Finding:
