@@ -87,6 +87,29 @@ def test_what_changes_nothing_about_the_server_keeps_the_mark(changes: dict[str,
     assert standing_of(replace(proven(), **changes), HERE)[0] is Standing.PROVEN_HERE
 
 
+@pytest.mark.parametrize(
+    ("release", "name", "standing"),
+    [
+        ("0.5.11", "enable-metrics", Standing.PROVEN_HERE),  # a plain switch: off is as if it weren't there
+        ("0.5.11", "record-nolora-graph", Standing.CHANGED),  # on unless --no-record-nolora-graph is given
+        ("0.5.23", "enable-tf32-matmul", Standing.CHANGED),  # SGLang decides unless told
+        ("0.5.11", "flag-of-somebodys-own", Standing.CHANGED),  # nobody knows what it does
+        ("0.5.17", "dllm-fdfo", Standing.CHANGED),  # one of its recorded neighbours has it
+        ("built here", "enable-metrics", Standing.CHANGED),
+    ],
+)
+def test_a_flag_that_is_switched_off_loses_the_mark_only_where_that_says_something(
+    release: str, name: str, standing: Standing
+) -> None:
+    """`build_arguments` writes `--no-x` for it where the release has that."""
+    preset = replace(BASE, engine=Engine(), flags={"tp-size": 2})
+    evidence = Evidence(
+        status="verified", gpu=CARD, gpus=2, sglang=release, digest=digest_of(preset, CARD, 2, release), launch="mine/x"
+    )
+    changed = replace(preset, evidence=evidence, flags={"tp-size": 2, name: False})
+    assert standing_of(changed, Here({CARD: 2}, release))[0] is standing
+
+
 def test_words_alone_prove_nothing() -> None:
     assert standing_of(BASE, HERE)[0] is Standing.UNTESTED
     assert standing_of(replace(BASE, evidence=Evidence(status="computed")), HERE)[0] is Standing.COMPUTED

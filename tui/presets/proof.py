@@ -10,8 +10,13 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from tui.errors import UsageError
 from tui.presets.preset import Evidence, Preset
+from tui.sglang.command import has_negation
+from tui.sglang.flags import FlagInventory
+from tui.sglang.parse import inventories_for
 from tui.sglang.references import Reference
+from tui.sglang.versions import parse_release
 
 _DIGITS = 16
 
@@ -47,9 +52,14 @@ def here(names: list[str], release: str | None) -> Here:
 
 def digest_of(preset: Preset, gpu: str | None, gpus: int | None, release: str | None) -> str:
     """What stands for model, flags, variables, release and GPUs together; where it listens changes nothing."""
+    inventories = _inventories(release) if False in preset.flags.values() else ()
     content = {
         "model": preset.model,
-        "flags": {name: _plain(value) for name, value in preset.flags.items() if value is not False},
+        "flags": {
+            name: _plain(value)
+            for name, value in preset.flags.items()
+            if value is not False or not _is_left_out(name, inventories)
+        },
         "env": {name: _plain(value) for name, value in preset.env.items()},
         "gpu": gpu,
         "gpus": gpus,
@@ -83,6 +93,20 @@ def _verified(preset: Preset, evidence: Evidence, machine: Here) -> tuple[Standi
         return Standing.PROVEN_HERE, f"it {ran}"
     missing = f"here is SGLang {machine.release or 'not found'}" if has_gpus else "such GPUs aren't here"
     return Standing.PROVEN_ELSEWHERE, f"it {ran}; {missing}"
+
+
+def _inventories(release: str | None) -> tuple[FlagInventory, ...]:
+    """The recorded flags of a release; none where nobody knows which one it is."""
+    try:
+        return () if release is None else inventories_for(parse_release(release))
+    except UsageError:
+        return ()
+
+
+def _is_left_out(name: str, inventories: tuple[FlagInventory, ...]) -> bool:
+    """A switch that is off is the same as none; not so one with a `--no-x`, nor a flag that nobody knows."""
+    is_known = any(inventory.find(f"--{name}") is not None for inventory in inventories)
+    return is_known and not has_negation(name, inventories)
 
 
 def _plain(value: object) -> Any:

@@ -68,7 +68,7 @@ def build_arguments(
         fixed["host"] = host
     words = []
     for name, value in (fixed | dict(flags)).items():
-        no = value is False and _has_negation(name, inventories)
+        no = value is False and has_negation(name, inventories)
         words += [f"--no-{name}"] if no else flag_words(f"--{name}", value)
     return words
 
@@ -84,6 +84,11 @@ def flag_words(option: str, value: ResolvedValue) -> list[str]:
     if str(value).startswith("-"):  # argparse would take it for another option
         return [_join(option, value)]
     return [option, value if isinstance(value, str) else str(value)]
+
+
+def has_negation(name: str, inventories: Sequence[FlagInventory]) -> bool:
+    """A flag that can be switched off, by `--no-x`; others that are off are left out."""
+    return any(inventory.find(f"--no-{name}") is not None for inventory in inventories)
 
 
 def split_flag_words(words: Sequence[str], inventory: FlagInventory) -> TypedFlags:
@@ -117,10 +122,6 @@ def split_flag_words(words: Sequence[str], inventory: FlagInventory) -> TypedFla
 def redact(words: Sequence[str]) -> list[str]:
     """The words with `***` for each secret: values of secret flags, and every `Secret`."""
     return hide_secrets([word.shown if isinstance(word, Secret) else word for word in words])
-
-
-def _has_negation(name: str, inventories: Sequence[FlagInventory]) -> bool:
-    return any(inventory.find(f"--no-{name}") is not None for inventory in inventories)
 
 
 def _list_item(item: str | float) -> str:
