@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.planning import EAGLE, STORY, make_plan_request
-from tui.budget.changes import apply_change
+from tui.budget.changes import Candidate, apply_change
 from tui.budget.plan import plan
 from tui.budget.relief import more_kv, more_requests, more_slots
 from tui.budget.types import FlagChange, MemoryBudget, PlanRequest, Verdict
@@ -65,6 +65,27 @@ def test_the_price_is_the_difference_of_both_plans() -> None:
     [change] = more_requests(request)
     fewer = tokens(plan(request)) - tokens(planned(request, change))
     assert change.costs == f"{count(fewer)} of {count(tokens(plan(request)))} tokens of KV cache"
+
+
+@pytest.mark.parametrize(
+    ("words", "here", "change", "needed"),
+    [
+        ("--tp-size 16 --nnodes 2", 8, {"max-running-requests": 8}, 8),
+        ("--tp-size 16 --nnodes 2", 8, {"tp-size": 32}, 16),
+        ("--tp-size 2 --pp-size 2", 4, {"tp-size": 4}, 8),
+        ("--tp-size 2 --dp-size 2", 4, {"kv-cache-dtype": "fp8_e4m3"}, 4),
+        ("--tp-size 2 --dp-size 2 --enable-dp-attention", 2, {"tp-size": 4}, 4),
+    ],
+)
+def test_a_change_is_tried_on_the_cards_that_this_machine_needs(
+    words: str, here: int, change: dict[str, int | str], needed: int
+) -> None:
+    """Of the ranks on several machines it has a share only: server_args.py, `tp_size * pp_size // nnodes`."""
+    request = make_plan_request("llama-3.1-8b", words.split(), "0.5.11", gpus=here)
+    tried = apply_change(request, Candidate(set=change))
+    assert len(tried.cards) == needed
+    assert len({card.index for card in tried.cards}) == needed
+    assert len(plan(tried).ranks) == needed
 
 
 def test_a_model_without_states_has_no_slots_to_add() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from tui.budget.parallel import read_parallel
 from tui.budget.plan import plan
 from tui.budget.refusal import CannotTell, RefusedLaunch
 from tui.budget.rules import StateSplit
@@ -92,9 +93,12 @@ def apply_change(request: PlanRequest, change: FlagChange | Candidate) -> PlanRe
 
 
 def _enough_cards(request: PlanRequest) -> tuple[Card, ...]:
-    """As many cards as the flags need; more ones are like those that are there."""
+    """As many cards of this machine as the flags need; more ones are like those that are there."""
     cards = request.cards
-    missing = int(request.flags.get("tp-size") or 1) - len(cards)
+    try:
+        missing = read_parallel(request.flags).local_ranks - len(cards)
+    except RefusedLaunch:  # the plan then says why
+        return cards
     return cards + tuple(
         replace(cards[0], index=cards[-1].index + 1 + extra) for extra in range(missing if cards else 0)
     )

@@ -145,6 +145,8 @@ def _higher_fraction(case: Case) -> Maybe:
 
 def _more_ranks(case: Case) -> Maybe:
     now = int(case.number("tp_size") or 1)
+    if (case.number("nnodes") or 1) > 1:  # a launch on each of them would have to change
+        return None
     return Change({"tp-size": now * 2}, effect="each GPU loads half as much", costs=f"{now * 2} GPUs instead of {now}")
 
 

@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tui.budget.changes import find_changes
+from tui.budget.parallel import read_parallel
 from tui.budget.plan import plan
+from tui.budget.refusal import RefusedLaunch
 from tui.budget.types import Card, FlagChange, Measured, MemoryBudget, PlanRequest, Stage, Verdict
 from tui.diagnosis.classes import Direction
 from tui.diagnosis.detective import Detective
@@ -51,19 +53,26 @@ def request_of(detective: Detective, model: Model, release: Release, card_mib: i
     least, rank = detective.figures.least_before, detective.figures.fullest
     if least is None:
         return None
-    values = _flags(detective)
-    ranks = max(1, int(values.get("tp-size") or 1) * int(values.get("pp-size") or 1))
+    flags = Flags(_flags(detective))
     total = card_mib or (int(least[1] * GIB) + _UNSEEN_BYTES) // MIB
-    cards = tuple(Card(index, "the GPU", total, reserved_bytes=0) for index in range(ranks))
+    cards = tuple(Card(index, "the GPU", total, reserved_bytes=0) for index in range(_local_ranks(flags)))
     return PlanRequest(
         model=model,
-        flags=Flags(values),
+        flags=flags,
         release=release,
         cards=cards,
         smallest_total_mib=total,
         measured=Measured(least[1], rank.weights, rank.draft_weights),
         knows_all_flags=False,
     )
+
+
+def _local_ranks(flags: Flags) -> int:
+    """On the machine whose log it is; one where they don't go together, which the plan then says."""
+    try:
+        return read_parallel(flags).local_ranks
+    except RefusedLaunch:
+        return 1
 
 
 def _flags(detective: Detective) -> dict[str, Value]:
