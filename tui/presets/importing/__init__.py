@@ -23,6 +23,7 @@ from tui.presets.importing.words import Invocation, Word
 from tui.presets.preset import Preset
 
 __all__ = ["Imported", "Remark", "import_command", "import_words"]
+from tui.text import printable
 
 _SERVER = re.compile(r"launch_server|sglang\s+serve")
 _NOT_FOUND = UsageError(
@@ -79,6 +80,9 @@ def import_words(
 
 
 def _choose(calls: Sequence[Call], name: str | None, number: int, remarks: Remarks) -> Imported:
+    if not calls and remarks.obstacle is not None:
+        hint = "write what it starts behind the image: `python3 -m sglang.launch_server …` or `sglang serve …`"
+        raise UsageError(f"no server of SGLang is started in that: {printable(remarks.obstacle)}", hint)
     if not calls:
         raise _NOT_FOUND
     if not 1 <= number <= len(calls):
@@ -145,7 +149,7 @@ def _read_service(service: Service, remarks: Remarks) -> list[Call]:
         call.environment = service.environment | call.environment
         call.gpus, call.restart = call.gpus or service.gpus, service.restarts
         call.volumes += service.volumes
-        call.python = None
+        call.python, call.is_contained = None, True
         if service.image is not None:
             call.release = release_of(service.image)
             say_image(service.image, remarks)

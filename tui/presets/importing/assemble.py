@@ -18,7 +18,8 @@ from tui.presets.secrets import is_secret_variable, powerful_variables
 from tui.sglang.references import Reference
 
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_GPU_VARIABLES = ("CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES")
+_OUTSIDE, _INSIDE = "NVIDIA_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES"  # the second counts what the first lets in
+_DEFAULT_PORT = 30000  # server_args.py
 _MAX_PORT, _MAX_PAUSE_S = 65535, 3600.0
 _NO_CONTROLS = re.compile(r"[^\x00-\x1f\x7f]+")
 
@@ -36,6 +37,8 @@ def assemble(call: Call, name: str | None, remarks: Remarks) -> Preset:
             "the server has no --model-path", "add it to the command line, as a Hugging Face id or a folder"
         )
     model = _model(read.model, remarks)
+    if call.is_contained and model.startswith("/") and not any(model.startswith(host) for host, _ in call.volumes):
+        remarks.unclear(f"{model} is a folder in the container: write where it is on this machine")
     gpus, env = _environment(outside, remarks)
     return Preset(
         name=name or name_after(model),
@@ -82,9 +85,11 @@ def _environment(call: Call, remarks: Remarks) -> tuple[str | None, dict[str, st
     """The GPUs that a variable names, and the other variables."""
     gpus = call.gpus
     env: dict[str, str | Reference] = {}
-    for name, value in call.environment.items():
-        if name in _GPU_VARIABLES:
-            gpus = value.text if name == "CUDA_VISIBLE_DEVICES" or value.text not in ("all", "") else gpus
+    for name, value in sorted(call.environment.items(), key=lambda pair: pair[0] == _INSIDE):
+        if name == _INSIDE:
+            gpus = _gpus_inside(gpus, value.text, remarks) if call.is_contained and gpus else value.text
+        elif name == _OUTSIDE:
+            gpus = value.text if value.text not in ("all", "") else gpus
         elif not _VARIABLE.fullmatch(name):
             remarks.lost(f"the variable {name!r}, which can't be one")
         else:
@@ -92,6 +97,19 @@ def _environment(call: Call, remarks: Remarks) -> tuple[str | None, dict[str, st
     for name in powerful_variables(env):
         remarks.changed(f"{name} is set for the server: it decides which code runs there")
     return gpus, env
+
+
+def _gpus_inside(given: str, text: str, remarks: Remarks) -> str:
+    """Of the GPUs that a container was given, those that are named inside of it, where they are counted from 0."""
+    outside, chosen = given.split(","), [word.strip() for word in text.split(",")]
+    if not all(word.isdecimal() and int(word) < len(outside) for word in chosen):
+        if all(word.isdecimal() for word in chosen):
+            remarks.unclear(f"{_INSIDE}={text} names more GPUs than the container was given ({given}): check `gpus`")
+            return given
+        return text  # uuids are the same inside
+    named = ",".join(outside[int(word)] for word in chosen)
+    remarks.changed(f"{_INSIDE}={text} in the container is GPU {named} of this machine")
+    return named
 
 
 def _variable(name: str, value: Word, remarks: Remarks) -> str | Reference:
@@ -111,7 +129,8 @@ def _variable(name: str, value: Word, remarks: Remarks) -> str | Reference:
 
 
 def _launch(call: Call, read: ReadFlags, gpus: str | None, remarks: Remarks) -> LaunchDefaults:
-    defaults = LaunchDefaults(gpus=_gpus(gpus, remarks), port=_port(read.port, remarks), host=_host(read.host, remarks))
+    port, host = _outside(call, _port(read.port, remarks), _host(read.host, remarks), remarks)
+    defaults = LaunchDefaults(gpus=_gpus(gpus, remarks), port=port, host=host)
     if not call.restart:
         return defaults
     remarks.changed("it was started again whenever it ended: the preset restarts it when it fails, 3 times at most")
@@ -119,6 +138,21 @@ def _launch(call: Call, read: ReadFlags, gpus: str | None, remarks: Remarks) -> 
     if call.restart_pause_s is not None:
         pause = {"restart_backoff_s": min(call.restart_pause_s, _MAX_PAUSE_S)}
     return msgspec.structs.replace(defaults, restart="on-failure", **pause)
+
+
+def _outside(call: Call, port: int | None, host: str | None, remarks: Remarks) -> tuple[int | None, str | None]:
+    """Port and address where a container's server was reached; its own where nothing was published."""
+    inside = _DEFAULT_PORT if port is None else port
+    published = next((one for one in call.ports if one.inside == inside), None)
+    if published is None:
+        return port, host
+    if published.outside != inside:
+        remarks.changed(f"port {inside} in the container was published as {published.outside}, which it listens on now")
+        port = published.outside
+    if published.host is not None:
+        remarks.changed(f"it was published on {published.host} alone, which it listens on now")
+        host = _host(Word(published.host), remarks)
+    return port, host
 
 
 def _gpus(text: str | None, remarks: Remarks) -> tuple[int | str, ...] | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import PurePosixPath
 
 from tui.errors import UsageError
-from tui.presets.importing.containers import read_container, release_of
+from tui.presets.importing.containers import read_container, release_of, say_what_starts, with_entrypoint
 from tui.presets.importing.remarks import Remarks, quote
 from tui.presets.importing.server import Call, find_start
 from tui.presets.importing.shell import read_shell
@@ -30,40 +30,37 @@ def find_calls(invocations: Sequence[Invocation], remarks: Remarks, depth: int =
     calls: list[Call] = []
     others: list[str] = []
     for invocation in invocations:
-        call = _find_call(invocation, remarks, depth)
-        if call is not None:
-            calls.append(call)
-        else:
+        found = _calls_of(invocation, remarks, depth)
+        calls += found
+        if not found:
             others.append(" ".join(word.text for word in invocation.words))
+            say_what_starts(invocation.words, remarks)
     if calls:
         for other in others:
             remarks.lost(f"another command: {quote(other)}")
     return calls
 
 
-def _find_call(invocation: Invocation, remarks: Remarks, depth: int) -> Call | None:
-    start = find_start(invocation.words)
+def _calls_of(invocation: Invocation, remarks: Remarks, depth: int) -> list[Call]:
+    """The server that a command is, or those inside of one of its words."""
+    words = with_entrypoint(invocation.words)
+    start = find_start(words)
     if start is not None:
-        call = Call(start.arguments, start.entry, start.python or invocation.python)
-        prefix = invocation.words[: start.at]
+        at, calls = start.at, [Call(start.arguments, start.entry, start.python or invocation.python)]
     else:
-        nested = _find_nested(invocation.words, remarks, depth)
-        if nested is None:
-            return None
-        at, call = nested
-        prefix = invocation.words[:at]
-    before = dict(invocation.environment)
-    _read_prefix(prefix, call, before, remarks)
-    call.environment = before | call.environment
-    _say_output(invocation, remarks)
-    return call
+        at, calls = _find_nested(words, remarks, depth)
+    for call in calls:
+        before = dict(invocation.environment)
+        _read_prefix(words[:at], call, before, remarks)
+        call.environment = before | call.environment
+    if calls:
+        _say_output(invocation, remarks)
+    return calls
 
 
-def _find_nested(words: Sequence[Word], remarks: Remarks, depth: int) -> tuple[int, Call] | None:
-    """A server inside of one word: `bash -c "…"`, `ssh box "…"`, `tmux new -d "…"`, `sbatch --wrap="…"`."""
-    if depth >= _MAX_DEPTH:
-        return None
-    for at, word in enumerate(words):
+def _find_nested(words: Sequence[Word], remarks: Remarks, depth: int) -> tuple[int, list[Call]]:
+    """Servers inside of one word: `bash -c "…"`, `ssh box "…"`, `tmux new -d "…"`, `sbatch --wrap="…"`."""
+    for at, word in enumerate(words if depth < _MAX_DEPTH else ()):
         if "sglang" in word.text and any(blank in word.text for blank in " \n"):
             text = word.text.partition("=")[2] if word.text.startswith("--wrap=") else word.text
             try:
@@ -71,8 +68,8 @@ def _find_nested(words: Sequence[Word], remarks: Remarks, depth: int) -> tuple[i
             except UsageError:  # not a command after all
                 continue
             if calls:
-                return at, calls[0]
-    return None
+                return at, calls
+    return 0, []
 
 
 def _read_prefix(words: Sequence[Word], call: Call, before: dict[str, Word], remarks: Remarks) -> None:
@@ -87,9 +84,10 @@ def _read_prefix(words: Sequence[Word], call: Call, before: dict[str, Word], rem
             before |= container.environment
             call.gpus = container.gpus or call.gpus
             call.volumes += container.volumes
+            call.ports += container.ports
             call.restart = call.restart or container.restart
             call.release = release_of(container.image) if container.image else call.release
-            call.python = None
+            call.python, call.is_contained = None, True
             words, at = [word for word in container.rest if word.text], 0
             continue
         if assignment is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tui.errors import UsageError
-from tui.presets.importing.containers import read_volume
+from tui.presets.importing.container_options import read_volume
 from tui.presets.importing.remarks import Remarks, quote
 from tui.presets.importing.words import Word
 

@@ -31,9 +31,15 @@ class Remark:
 
 @dataclass(slots=True)
 class Remarks:
-    """What has been said so far, in order and once each; `secrets` are values that must not be repeated."""
+    """What has been said so far, in order and once each.
+
+    Attributes:
+        secrets: values that must not be repeated.
+        obstacle: why no server was found, where that is known.
+    """
 
     secrets: set[str] = field(default_factory=set)
+    obstacle: str | None = None
     _said: dict[Remark, None] = field(default_factory=dict)
 
     def changed(self, text: str) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from tui.presets.importing.container_options import Published
 from tui.presets.importing.words import Word
 from tui.sglang.interpreter import Entry
 
@@ -39,6 +40,8 @@ class Call:
     Attributes:
         gpus: as `CUDA_VISIBLE_DEVICES` or `--gpus device=` name them.
         volumes: (host, container) folders of a container.
+        ports: of a container, that are published.
+        is_contained: GPUs, paths and ports are those of a container.
         release: of SGLang, where the name of an image tells it.
         restart: it is to be started again when it fails.
     """
@@ -49,6 +52,8 @@ class Call:
     environment: dict[str, Word] = field(default_factory=dict)
     gpus: str | None = None
     volumes: list[tuple[str, str]] = field(default_factory=list)
+    ports: list[Published] = field(default_factory=list)
+    is_contained: bool = False
     release: str | None = None
     restart: bool = False
     restart_pause_s: float | None = None
