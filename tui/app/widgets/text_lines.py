@@ -42,6 +42,7 @@ class TextLines(Widget):
         self._lines: tuple[Content, ...] = ()
         self._selection: Selection | None = None
         self._drawn: dict[int, Strip] = {}  # rows as they were painted last
+        self._drawn_on: Style | None = None
 
     def show(self, lines: Sequence[Content]) -> None:
         """Show these."""
@@ -62,7 +63,11 @@ class TextLines(Widget):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The rows that are painted; only those that changed are drawn. The mouse gets its own by `render_line`."""
-        width, draw = self.size.width, row_pen(self.visual_style, self._get_style)
+        width, own = self.size.width, self.visual_style
+        if own != self._drawn_on:  # what they lie on looks different
+            self._drawn.clear()
+            self._drawn_on = own
+        draw = row_pen(own, self._get_style)
         ground, filters = self.background_colors[1], self.get_line_filters()
         strips = []
         for y in crop.line_range:

@@ -13,20 +13,18 @@ from tui.presets.importing.words import Word
 ENGINES = frozenset({"docker", "podman", "nerdctl", "nvidia-docker"})
 _VERBS = frozenset({"run", "exec", "create"})
 _BEFORE_VERB = 8  # words: `docker --context gpu-box --log-level debug container run`
+_MOST_BEFORE = 64  # words before `docker`
 _RELEASE = re.compile(r"v?(\d+\.\d+\.\d+(?:\.post\d+|rc\d+)?)(?:[-_].*)?")
 _HARMLESS = frozenset({"--rm", "-d", "-it", "-i", "-t", "--detach", "--interactive", "--tty", "-dit", "-itd", "-ti"})
 
 
 def with_entrypoint(words: Sequence[Word]) -> Sequence[Word]:
     """The words with `--entrypoint` behind the image, where it is what is started."""
-    for at in range(len(words)):
-        container = read_container(words[at:], Remarks())
-        if container is not None:
-            if container.entrypoint is None or container.image is None:
-                return words
-            started = [Word(text) for text in container.entrypoint.text.split()]
-            return [*words[: len(words) - len(container.rest)], *started, *container.rest]
-    return words
+    container = _first_container(words)
+    if container is None or container.entrypoint is None or container.image is None:
+        return words
+    started = [Word(text) for text in container.entrypoint.text.split()]
+    return [*words[: len(words) - len(container.rest)], *started, *container.rest]
 
 
 def read_container(words: Sequence[Word], remarks: Remarks) -> Container | None:
@@ -47,13 +45,9 @@ def read_container(words: Sequence[Word], remarks: Remarks) -> Container | None:
 
 def say_what_starts(words: Sequence[Word], remarks: Remarks) -> None:
     """Of a container without a server among its words: nobody here knows what its image starts."""
-    for at in range(len(words)):
-        container = read_container(words[at:], Remarks())
-        if container is not None:
-            is_options = not container.rest or container.rest[0].text.startswith("-")
-            if container.image and is_options:
-                remarks.obstacle = f"what the image {container.image} starts by itself isn't known here"
-            return
+    container = _first_container(words)
+    if container is not None and container.image and (not container.rest or container.rest[0].text.startswith("-")):
+        remarks.obstacle = f"what the image {container.image} starts by itself isn't known here"
 
 
 def release_of(image: str) -> str | None:
@@ -70,6 +64,14 @@ def say_image(image: str, remarks: Remarks) -> None:
         f"the image {image}: sgltui starts servers with a Python of this machine, not in containers.{tag} "
         "Give one that has this SGLang in [engine] python"
     )
+
+
+def _first_container(words: Sequence[Word]) -> Container | None:
+    """Behind `sudo`, variables and the like."""
+    for at, word in enumerate(words[:_MOST_BEFORE]):
+        if PurePosixPath(word.text).name in ENGINES and (found := read_container(words[at:], Remarks())) is not None:
+            return found
+    return None
 
 
 def _say(container: Container, verbs: Sequence[str], name: str, remarks: Remarks) -> None:
