@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.simulated import Server, read_command, used
+from tests.support.simulated import Server, ask_endlessly, read_command, used
 from tests.support.waiting import wait_until
 from tui.simulator.machine import Machine, default_gpus, make_gpu
 
@@ -43,6 +43,15 @@ def test_copies_of_the_model_are_under_a_controller(
         answer = server.post("/generate", {"text": "a b", "sampling_params": {"max_new_tokens": 3}})
         assert answer.json()["meta_info"]["completion_tokens"] == 3
     assert [server.log.count(f" DP{index}] Prefill batch, #new-seq: 1, #new-token: 2,") for index in range(2)] == [2, 2]
+    client = ask_endlessly(server.port)
+    running: list[int] = []
+
+    def one_of_them_has_it() -> bool:
+        running[:] = [load["num_running_reqs"] for load in server.get("/v1/loads").json()["loads"]]
+        return sorted(running) == [0, 1]
+
+    wait_until(one_of_them_has_it, what=f"one of both copies runs it: {running}")
+    client.close()
     told = server.get("/server_info").json()
     assert len(told["internal_states"]) == 2
     assert told["scheduler_pids"] == [server.find(f"sglang::scheduler_DP{index}") for index in range(2)]

@@ -15,6 +15,7 @@ from tui.simulator.clock import make_clock
 from tui.simulator.engine import Message
 from tui.simulator.log import Log
 from tui.simulator.ranks import Rank, list_replicas
+from tui.simulator.scheduler import Load
 from tui.simulator.setup import Setup
 from tui.simulator.workers import IMPORT_S, become, run_scheduler
 
@@ -77,10 +78,14 @@ class Dispatcher:
 
     def _pass_back(self, replica: Connection) -> None:
         try:
-            rid, tokens, done = replica.recv()
+            update = replica.recv()
         except (EOFError, OSError):
             self._living.remove(replica)
             return
+        if isinstance(update[0], Load):
+            self._requests.send((*update, self._replicas.index(replica)))
+            return
+        rid, tokens, done = update
         if done:
             self._homes.pop(rid, None)
         self._requests.send((rid, tokens, done))

@@ -6,10 +6,13 @@ import os
 import queue
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
+
+from tui.simulator.scheduler import Load
 
 Message = tuple[str, str, int, int, int]  # what to do, request id, tokens: prompt, cached, wanted
 _WORDS = ("the", "quick", "brown", "fox", "jumps", "over", "a", "lazy", "dog", "while", "servers", "hum")
@@ -34,7 +37,12 @@ class Request:
 
 
 class Engine:
-    """Requests in flight. Safe for many threads."""
+    """Requests in flight. Safe for many threads.
+
+    Attributes:
+        loads: what each copy of the model does now, by its number.
+        gauges: what it last published: with each prefill, and now and then while it generates.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -46,7 +54,8 @@ class Engine:
         self.cached_tokens = 0
         self.first_tokens = 0
         self.first_token_s = 0.0
-        self.last_throughput = 0.0
+        self.loads: defaultdict[int, Load] = defaultdict(Load)
+        self.gauges: defaultdict[int, Load] = defaultdict(Load)
         threading.Thread(target=self._receive, daemon=True).start()
 
     @property
@@ -54,12 +63,6 @@ class Engine:
         """Ids of the requests in flight, health checks left out as SGLang does."""
         with self._lock:
             return [rid for rid in self._running if not rid.startswith("HEALTH_CHECK")]
-
-    @property
-    def used_tokens(self) -> int:
-        """Tokens that the requests in flight were given."""
-        with self._lock:
-            return sum(request.prompt_tokens for request in self._running.values())
 
     def generate(
         self, prompt_tokens: int, wanted_tokens: int, is_gone: Callable[[], bool], cached_tokens: int = 0, rid: str = ""
@@ -119,19 +122,25 @@ class Engine:
             self.prompt_tokens += request.prompt_tokens
             self.cached_tokens += request.cached_tokens
             self.generated_tokens += tokens
-            self.last_throughput = tokens / max(time.monotonic() - request.arrived, 1e-3)
 
     def _receive(self) -> None:
         """Pass updates on, until rank 0 is gone (its death is noticed elsewhere)."""
         while True:
             try:
-                rid, tokens, done = self._connection.recv()
+                update = self._connection.recv()
             except (EOFError, OSError):
                 return
+            if isinstance(update[0], Load):
+                self._note_load(*update)
+                continue
+            rid, tokens, done = update
             with self._lock:
                 request = self._running.get(rid)
             if request is not None:
                 request.updates.put((tokens, done))
+
+    def _note_load(self, load: Load, is_gauges: bool, replica: int = 0) -> None:
+        (self.gauges if is_gauges else self.loads)[replica] = load
 
 
 def make_text(start: int, end: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 from tui.simulator.engine import Engine
 from tui.simulator.ranks import gpus_per_replica
 from tui.simulator.release import read_recording
+from tui.simulator.scheduler import Load
 from tui.simulator.setup import Setup
 from tui.simulator.startup import Outcome
 
@@ -83,31 +84,33 @@ class Facts:
         return {
             **self.setup.args,
             **told,
-            "internal_states": [self._internal_state()] * self.setup.args["dp_size"],
+            "internal_states": [self._internal_state(index) for index in range(self.setup.args["dp_size"])],
             **last,
         }
 
     def get_load(self) -> list[dict[str, Any]]:
         """GET /get_load, only before 0.5.23."""
-        load = {
-            "dp_rank": None,
-            "num_reqs": len(self.engine.running),
-            "num_waiting_reqs": self._queued,
-            "num_tokens": self.engine.used_tokens,
-            "num_pending_tokens": 0,
-            "ts_tic": time.monotonic(),
-        }
         replicas = self.setup.args["dp_size"]
-        return [load] if replicas == 1 else [{**load, "dp_rank": index} for index in range(replicas)]
+        return [
+            {
+                "dp_rank": None if replicas == 1 else index,
+                "num_reqs": load.running + load.queued,
+                "num_waiting_reqs": load.queued,
+                "num_tokens": load.used_tokens,
+                "num_pending_tokens": 0,
+                "ts_tic": time.monotonic(),
+            }
+            for index, load in self._each(self.engine.loads)
+        ]
 
     def loads(self) -> dict[str, Any]:
         """GET /v1/loads."""
-        ours, replicas = self._load(), self.setup.args["dp_size"]
-        load = {name: ours.get(name, value) for name, value in self.recording["loads"]["loads"][0].items()}
-        if replicas > 1 or "dp_rank" in load:
-            loads = [{**load, "dp_rank": index} for index in range(replicas)]
-        else:
-            loads = [load]
+        recorded, replicas = self.recording["loads"]["loads"][0], self.setup.args["dp_size"]
+        loads = []
+        for index, load in self._each(self.engine.loads):
+            ours = self._load(load, self.engine.gauges[index])
+            number = {"dp_rank": index} if replicas > 1 or "dp_rank" in recorded else {}
+            loads.append({name: ours.get(name, value) for name, value in recorded.items()} | number)
         body = {
             "timestamp": datetime.now(UTC).isoformat(),
             "num_accelerators": gpus_per_replica(self.setup.args),
@@ -135,11 +138,16 @@ class Facts:
         """GET /metrics: the gauges of the recording, with the values that are known here, else 0."""
         labels = f'engine_type="unified",model_name="{self.setup.args["served_model_name"]}"'
         ranks = f'{labels},moe_ep_rank="0",pp_rank="0",tp_rank="0"'
-        values = self._gauges()
+        several = self.setup.args["dp_size"] > 1
+        each = [
+            (f'dp_rank="{index}",{ranks}' if several else ranks, told, self._gauges(told))
+            for index, told in self._each(self.engine.gauges)
+        ]
         lines = []
         for name in self.recording["gauges"]:
             short = name.removeprefix("sglang:")
-            lines += [f"# TYPE {name} gauge", f"{name}{{{ranks}}} {float(values.get(short, 0.0))}"]
+            lines += [f"# TYPE {name} gauge"]
+            lines += [f"{name}{{{rank}}} {float(values.get(short, 0.0))}" for rank, _, values in each]
         totals = {
             "prompt_tokens_total": self.engine.prompt_tokens,
             "generation_tokens_total": self.engine.generated_tokens,
@@ -147,6 +155,10 @@ class Facts:
         }
         for short, value in totals.items():
             lines += [f"# TYPE sglang:{short} counter", f"sglang:{short}{{{labels}}} {float(value)}"]
+        retracted = [(rank, told.retracted) for rank, told, _ in each if told.retracted]  # from the first one on
+        name = "sglang:num_retracted_requests_total"
+        lines += [f"# TYPE {name} counter"] * bool(retracted)
+        lines += [f"{name}{{{rank}}} {float(count)}" for rank, count in retracted]
         cached = f'sglang:cached_tokens_total{{cache_source="device",{labels}}}'
         lines += ["# TYPE sglang:cached_tokens_total counter", f"{cached} {float(self.engine.cached_tokens)}"]
         first, seconds = "sglang:time_to_first_token_seconds", self.engine.first_token_s
@@ -169,12 +181,12 @@ class Facts:
         }
         return {**times, "cuda_graph": {phase: timings.get(phase, 0.0) for phase in _PHASES}}
 
-    def _internal_state(self) -> dict[str, Any]:
+    def _internal_state(self, index: int) -> dict[str, Any]:
         requests = self.outcome.pools.max_running_requests
         ours = {
             "world_size": gpus_per_replica(self.setup.args) * self.setup.args["dp_size"],
             "startup_time": self._startup_time(),
-            "last_gen_throughput": self.engine.last_throughput,
+            "last_gen_throughput": self.engine.gauges[index].tokens_per_s,
             "memory_usage": self._memory_usage(),
             "effective_max_running_requests_per_dp": requests,
         }
@@ -199,33 +211,24 @@ class Facts:
             "graph": {phase: round(graphs.get(phase, 0) / GIB, digits) for phase in _PHASES},
         }
 
-    @property
-    def _running(self) -> int:
-        return min(len(self.engine.running), self.outcome.pools.max_running_requests)
+    def _each(self, told: Mapping[int, Load]) -> list[tuple[int, Load]]:
+        """Of each copy of the model."""
+        return [(index, told[index]) for index in range(self.setup.args["dp_size"])]
 
-    @property
-    def _queued(self) -> int:
-        return len(self.engine.running) - self._running
-
-    @property
-    def _slot_usage(self) -> float:
-        state = self.outcome.pools.state
-        return 0.0 if state is None else self._running * state.slots_per_request / state.slots
-
-    def _load(self) -> dict[str, Any]:
-        used, tokens = self.engine.used_tokens, self.outcome.pools.tokens
+    def _load(self, load: Load, gauges: Load) -> dict[str, Any]:
+        tokens = self.outcome.pools.tokens
         usage = self._memory_usage()
         return {
             "timestamp": time.time(),
-            "num_running_reqs": self._running,
-            "num_waiting_reqs": self._queued,
-            "num_total_reqs": len(self.engine.running),
-            "num_used_tokens": used,
-            "num_total_tokens": used,
+            "num_running_reqs": load.running,
+            "num_waiting_reqs": load.queued,
+            "num_total_reqs": load.running + load.queued,
+            "num_used_tokens": load.used_tokens,
+            "num_total_tokens": load.used_tokens,
             "max_total_num_tokens": tokens,
             "max_running_requests": self.outcome.pools.max_running_requests,
-            "token_usage": round(used / tokens, 4),
-            "gen_throughput": self.engine.last_throughput * self._running if self.setup.args["enable_metrics"] else 0.0,
+            "token_usage": round(load.used_tokens / tokens, 4),
+            "gen_throughput": gauges.tokens_per_s if self.setup.args["enable_metrics"] else 0.0,
             "memory": {
                 "weight_gb": usage["weight"],
                 "kv_cache_gb": usage["kvcache"],
@@ -234,15 +237,16 @@ class Facts:
             },
         }
 
-    def _gauges(self) -> dict[str, float]:
-        used, tokens = self.engine.used_tokens, self.outcome.pools.tokens
-        state = self.outcome.pools.state
+    def _gauges(self, told: Load) -> dict[str, float]:
+        tokens, state = self.outcome.pools.tokens, self.outcome.pools.state
+        used = told.used_tokens
+        speculates = bool(told.running and self.setup.args.get("speculative_algorithm"))
         return {
-            "num_running_reqs": self._running,
-            "num_queue_reqs": self._queued,
-            "mamba_usage": self._slot_usage,
-            "mamba_available_tokens": state.slots * (1 - self._slot_usage) if state is not None else 0,
-            "spec_accept_length": _ACCEPT_LENGTH * bool(self._running and self.setup.args.get("speculative_algorithm")),
+            "num_running_reqs": told.running,
+            "num_queue_reqs": told.queued,
+            "mamba_usage": told.slots / state.slots if state is not None else 0.0,
+            "mamba_available_tokens": state.slots - told.slots if state is not None else 0,
+            "spec_accept_length": _ACCEPT_LENGTH * speculates,
             "num_used_tokens": used,
             "kv_used_tokens": used,
             "kv_available_tokens": tokens - used,
@@ -252,10 +256,10 @@ class Facts:
             "num_pages": tokens,
             "page_size": 1,
             "context_len": self.context_length,
-            "gen_throughput": self.engine.last_throughput * self._running,  # that of one request
+            "gen_throughput": told.tokens_per_s,
             "startup_available_gpu_memory_gb": self.outcome.available_bytes / GIB,
             "weight_memory_usage_gb": self.outcome.weights_bytes / GIB,
             "kv_cache_memory_usage_gb": self.outcome.pools.kv_bytes / GIB,
-            "new_token_ratio": 0.7,
+            "new_token_ratio": told.new_token_ratio,
             "is_cuda_graph": float(not self.setup.args["disable_cuda_graph"]),
         }

@@ -36,7 +36,11 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class StatePool:
-    """The Mamba cache: slots, and what they take."""
+    """The Mamba cache: slots, and what they take.
+
+    Attributes:
+        slots_per_request: kept free for each that may run.
+    """
 
     slots: int
     slots_per_request: int
@@ -44,6 +48,14 @@ class StatePool:
     ssm_bytes: int
     draft_conv_bytes: int = 0
     draft_ssm_bytes: int = 0
+
+    @property
+    def held_per_request(self) -> int:
+        """What one holds while it runs: its own, those it tracks the state in, and that of its prefix in the tree.
+
+        The last of `slots_per_request` is for the moment in which it is copied (0.5.11 `mamba_radix_cache.py:594`).
+        """
+        return max(self.slots_per_request - 1, 1)
 
     @property
     def total_bytes(self) -> int:
