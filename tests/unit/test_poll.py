@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from tests.support.rude import Talk, dripping, endless, rude_server, saying
 from tui.keeper.identity import ProcessIdentity, identify
 from tui.metrics.live import LiveMetrics, Source
 from tui.metrics.poll import ServerPoll
-from tui.metrics.target import Target
+from tui.metrics.target import Target, read_capacity
 from tui.sglang.http import Endpoint
 from tui.sglang.versions import parse_release
 
@@ -37,7 +38,7 @@ def target(
     log = folder / "server.log"
     log.write_text(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {DECODE}\n")
     endpoint = Endpoint("127.0.0.1", port, key)
-    return Target("a/b", folder, endpoint, log, parse_release(release), has_metrics, replicas=1)
+    return Target("a/b", folder, endpoint, log, parse_release(release), has_metrics, replicas=1, asked_running=2048)
 
 
 @pytest.mark.parametrize(
@@ -124,3 +125,35 @@ def test_metrics_with_what_the_start_had_told(tmp_path: Path, me: ProcessIdentit
     assert (told.source, told.running, told.max_running, told.kv_tokens) == (Source.METRICS, 4, 8, 4096)
     assert told.time_to_first_token_s == pytest.approx(1.0890679519725381 / 3)
     assert told.retractions == 0
+
+
+PREFILL = (
+    "Prefill batch, #new-seq: 3, #new-token: 630, #cached-token: 0, token usage: 0.31, #running-req: 1, #queue-req: 7"
+)
+
+
+@pytest.mark.parametrize(("gauges", "running"), [((1, 7, 0.3), 4), ((0, 0, 0.3), 4), ((0, 0, 0.0), 0)])
+def test_who_has_just_begun_counts(
+    gauges: tuple[int, int, float], running: int, tmp_path: Path, me: ProcessIdentity
+) -> None:
+    """A prefill publishes those that ran before it; nobody and nothing in the cache is a server that became idle."""
+    names = ("num_running_reqs", "num_queue_reqs", "full_token_usage", "gen_throughput")
+    named = zip(names, (*gauges, 93.0), strict=True)
+    body = "".join(f'sglang:{name}{{tp_rank="0"}} {value}\n' for name, value in named)
+    with rude_server(saying(body.encode())) as port:
+        asked = target(tmp_path, port)
+        with asked.log.open("a") as log:
+            log.write(f"[{time.strftime('%Y-%m-%d %H:%M:%S')}] {PREFILL}\n")
+        told = ServerPoll(asked).ask([me])
+    assert (told.running, told.queued) == (running, gauges[1])
+    assert told.tokens_per_s == (93.0 if running else 0.0)
+
+
+@pytest.mark.parametrize(("asked", "places"), [(48, 13), (13, None), (8, None)])
+def test_slots_that_allow_fewer_than_was_asked_for(asked: int, places: int | None, tmp_path: Path) -> None:
+    (tmp_path / "diagnosis.json").write_text(
+        '{"memory": {"max_running_requests": 13, "kv": {"tokens": 90000}, "mamba": {"slots": 67}}}'
+    )
+    capacity = read_capacity(replace(target(tmp_path, 1), asked_running=asked))
+    assert capacity is not None
+    assert (capacity.max_running, capacity.slot_places) == (13, places)

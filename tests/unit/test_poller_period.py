@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from msgspec import structs
 
 from tui.metrics.live import LiveMetrics
-from tui.metrics.poller import PERIOD_S, _next_period_s, _Watched
+from tui.metrics.poller import HISTORY_LENGTH, PERIOD_S, _next_period_s, _Watched
 
 AT = datetime(2026, 11, 30, tzinfo=UTC)
 IDLE = LiveMetrics(at=AT, source=None, running=0, queued=0)
@@ -34,6 +35,16 @@ def test_less_often_while_nothing_happens_and_often_at_the_first_request() -> No
 
 def test_one_that_refuses_is_asked_ever_more_rarely() -> None:
     assert periods(*[IDLE] * 6, is_refused=True) == [4, 8, 16, 30, 30, 30]
+
+
+@pytest.mark.parametrize(("period_s", "kept"), [(PERIOD_S, HISTORY_LENGTH), (30.0, 121)])
+def test_what_is_kept_is_of_the_last_hour(period_s: float, kept: int) -> None:
+    """However often it was asked, and never more than an hour's worth at the shortest period."""
+    watched = _Watched()
+    for number in range(3 * HISTORY_LENGTH):
+        watched._remember(structs.replace(IDLE, at=AT + timedelta(seconds=number * period_s)))
+    assert len(watched.history) == kept
+    assert watched.history[-1].at - watched.history[0].at <= timedelta(hours=1)
 
 
 def test_a_server_whose_log_stands_still_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

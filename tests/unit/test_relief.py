@@ -117,3 +117,13 @@ def test_an_fp8_cache_is_offered_where_the_card_reads_it(
     cards = tuple(replace(card, capability=capability) for card in request.cards)
     offers = [change for change in more_kv(replace(request, cards=cards)) if "kv-cache-dtype" in change.set]
     assert [offer.costs for offer in offers] == ([] if costs is None else [costs])
+
+
+def test_a_cap_that_somebody_set_is_left_out_first() -> None:
+    words = ["--mem-fraction-static", "0.8", "--max-running-requests", "8", *EAGLE, *EXTRA]
+    capped = [*words, "--max-total-tokens", "3000", "--max-mamba-cache-size", "20"]
+    request = make_plan_request("qwen3.6-27b", capped, "0.5.11", given=STORY)
+    assert more_kv(request)[0].unset == ("max-total-tokens",)
+    slots = more_slots(request)[0]
+    assert (slots.unset, plan(request).max_running_requests) == (("max-mamba-cache-size",), 4)
+    assert planned(request, slots).max_running_requests == 8

@@ -13,10 +13,8 @@ from tui.app.core import Core
 from tui.app.inquiry import NewestNext
 from tui.app.notices import Trouble, trouble_of
 from tui.budget.types import FlagChange
-from tui.metrics.limits import Bound, Limit
+from tui.metrics.limits import RELIEVED, Bound, Limit
 
-RELIEVED = frozenset({Bound.SLOTS, Bound.KV, Bound.REQUESTS})
-"""What a flag may give more of."""
 _PATIENCE_S = 20.0  # as for a budget: the same files are read
 _TOO_SLOW = Trouble(f"what would help isn't worked out within {_PATIENCE_S:.0f} s", "its model's disk may hang")
 _CANT_TELL = Limit(Bound.UNKNOWN, "nobody answers what it did")

@@ -21,7 +21,7 @@ _QUARTERS = (8, 6, 5)  # of what there is now: twice as much, half as much again
 def more_slots(request: PlanRequest) -> tuple[FlagChange, ...]:
     """Changes after which more requests have a state slot."""
     now = plan(request)
-    candidates = []
+    candidates = _without("max-mamba-cache-size", request)
     if request.model.state is None or now.max_running_requests is None:
         return ()
     if request.flags.get("mamba-ssm-dtype") not in ("bfloat16", "float16"):
@@ -35,7 +35,7 @@ def more_slots(request: PlanRequest) -> tuple[FlagChange, ...]:
 def more_kv(request: PlanRequest) -> tuple[FlagChange, ...]:
     """Changes after which the KV cache holds more tokens."""
     now = plan(request)
-    candidates = _higher_fractions(now)
+    candidates = [*_without("max-total-tokens", request), *_higher_fractions(now)]
     if request.flags.get("kv-cache-dtype") in (None, "auto", "bfloat16"):
         candidates += _smaller_kv(request)
     if request.model.state is not None and now.max_running_requests:
@@ -73,6 +73,11 @@ def _allow(request: PlanRequest, requests: int) -> Candidate:
     return Candidate(set={_REQUESTS: requests * replicas}, serves=requests)
 
 
+def _without(cap: str, request: PlanRequest) -> list[Candidate]:
+    """Where somebody has set a cap, SGLang takes what there is without it."""
+    return [Candidate(unset=(cap,))] if request.flags.get(cap) is not None else []
+
+
 def _higher_fractions(now: MemoryBudget) -> list[Candidate]:
     given = now.fraction
     higher = [] if given is None else [fraction for fraction in _FRACTIONS if fraction > given]
@@ -87,7 +92,7 @@ def _offered(
     found: dict[frozenset[str], FlagChange] = {}
     for offered in candidates:
         candidate = offered
-        flags = frozenset(candidate.set)
+        flags = frozenset((*candidate.set, *candidate.unset))
         if flags in found:
             continue
         then = plan(apply_change(request, candidate))
@@ -116,4 +121,5 @@ def _priced(candidate: Candidate, now: MemoryBudget, then: MemoryBudget) -> Flag
     if fewer > 0:
         costs.append(f"{fewer} of {_amount(now, 'requests')} requests at once")
     words = {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in candidate.set.items()}
-    return FlagChange(words, (), None, then.verdict, describe_capacity(then), ", ".join(costs) or "nothing")
+    price = ", ".join(costs) or "nothing"
+    return FlagChange(words, candidate.unset, None, then.verdict, describe_capacity(then), price)

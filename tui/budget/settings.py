@@ -12,10 +12,11 @@ from tui.budget.kv_cells import KvDtype
 from tui.budget.parallel import Parallel, read_parallel
 from tui.budget.pipeline import stage_layers
 from tui.budget.refusal import CannotTell, RefusedLaunch
-from tui.budget.speculation import DEFAULT_REQUESTS, Speculation, read_speculation
+from tui.budget.speculation import Speculation, read_speculation
 from tui.budget.strategy import NO_BUFFER, StateStrategy, resolve_strategy
 from tui.budget.types import PlanRequest
 from tui.model.shapes import Attention, Latent
+from tui.sglang.defaults import SPECULATIVE_REQUESTS
 
 _DTYPE_BYTES = {"float32": 4, "float": 4, "bfloat16": 2, "float16": 2, "half": 2}
 _KV_DTYPES = {"fp8_e5m2": 1, "fp8_e4m3": 1, "bf16": 2, "bfloat16": 2}
@@ -128,7 +129,7 @@ def _requests(request: PlanRequest, parallel: Parallel, speculation: Speculation
     if asked is None:
         if speculation is None or not speculation.limits_requests:
             return None
-        asked = DEFAULT_REQUESTS
+        asked = SPECULATIVE_REQUESTS
     share = asked // parallel.attention_dp
     return max(1, share) if request.rules.one_request_at_least else share
 

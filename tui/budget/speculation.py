@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from tui.budget.refusal import RefusedLaunch
 from tui.budget.types import PlanRequest
 
-DEFAULT_REQUESTS = 48  # what SGLang allows with speculation when nothing is said
 _EAGLE_FAMILY = frozenset({"EAGLE", "EAGLE3", "STANDALONE"})
 _ONE_PATH = frozenset({"DFLASH", "DSPARK", "FROZEN_KV_MTP"})
 _LIMITED = _EAGLE_FAMILY | _ONE_PATH | {"NGRAM"}

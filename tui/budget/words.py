@@ -5,9 +5,9 @@ from __future__ import annotations
 from tui.budget.pools import Pools
 from tui.budget.rules import StateSplit
 from tui.budget.settings import Settings
-from tui.budget.speculation import DEFAULT_REQUESTS
 from tui.budget.strategy import EXTRA_BUFFER
 from tui.budget.types import MemoryBudget, PlanRequest, Stage, TimelinePoint
+from tui.sglang.defaults import SPECULATIVE_REQUESTS
 from tui.sglang.parse import Trouble
 from tui.units import GIB
 
@@ -103,7 +103,7 @@ def notes(request: PlanRequest, settings: Settings) -> tuple[str, ...]:
     found = []
     if settings.defaults_requests and settings.requests is not None:
         found.append(
-            f"with speculation SGLang allows {DEFAULT_REQUESTS} requests unless --max-running-requests is given"
+            f"with speculation SGLang allows {SPECULATIVE_REQUESTS} requests unless --max-running-requests is given"
         )
     strategy = settings.strategy
     if strategy is not None and strategy.radix_cache and strategy.name == EXTRA_BUFFER:

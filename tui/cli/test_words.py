@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tui.budget.types import FlagChange
-from tui.metrics.limits import Bound, Limit
+from tui.metrics.limits import RELIEVED, Limit
 from tui.metrics.load import Outcome, Sample, percentile
 from tui.metrics.plot import sparkline
 from tui.text import printable
@@ -59,11 +59,12 @@ def describe_load(outcome: Outcome, limit: Limit, changes: Sequence[FlagChange],
         yield f"  failed {times} x: {printable(error)}"
     yield from _curves(outcome.samples, ascii_only)
     yield f"limited by: {limit.bound}" + (f" ({limit.why})" if limit.why else "")
-    if limit.bound in (Bound.SLOTS, Bound.KV, Bound.REQUESTS) and not changes:
+    if limit.bound in RELIEVED and not changes:
         yield "  no single flag would help on these GPUs, as far as can be planned"
     for change in changes:
-        flags = " ".join(f"--{name} {value}" for name, value in change.set.items())
-        yield f"  {flags}: {change.effect}; costs {change.costs}"
+        flags = [f"--{name} {value}" for name, value in change.set.items()]
+        words = " ".join([*flags, *(f"without --{name}" for name in change.unset)])
+        yield f"  {words}: {change.effect}; costs {change.costs}"
 
 
 def _curves(samples: Sequence[Sample], ascii_only: bool) -> Iterator[str]:

@@ -116,9 +116,10 @@ def _figures(gauges: Mapping[str, float]) -> Figures:
     for field, is_there in (("slot_usage", has_state), ("accept_length", told.get("accept_length"))):
         if not is_there:
             told.pop(field, None)
-    if told.get("running") == 0:
+    usage = _kv_usage(gauges)
+    if not (told.get("running", 1) or told.get("queued") or usage):
         told["tokens_per_s"] = 0.0  # what was the last speed
-    return Figures(**told, kv_usage=_kv_usage(gauges))  # type: ignore[arg-type]  # whole where it must be
+    return Figures(**told, kv_usage=usage)  # type: ignore[arg-type]  # whole where it must be
 
 
 def _kv_usage(gauges: Mapping[str, float]) -> float | None:

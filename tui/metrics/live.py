@@ -30,6 +30,8 @@ class Figures(Struct, frozen=True, kw_only=True):
         accept_length: tokens a step with speculative decoding, the bonus token included; only with it.
         cache_hit_rate: share of the prompts' tokens that the prefix cache had.
         max_running: requests that may run at once, of all replicas.
+        slot_places: requests that the state slots allow at once, of all replicas, where those are fewer than was asked
+            for; each needs several slots.
         kv_tokens: what the KV cache of one replica holds.
     """
 
@@ -41,6 +43,7 @@ class Figures(Struct, frozen=True, kw_only=True):
     accept_length: float | None = None
     cache_hit_rate: float | None = None
     max_running: int | None = None
+    slot_places: int | None = None
     kv_tokens: int | None = None
 
     def filled(self, other: Figures) -> Figures:
@@ -101,6 +104,7 @@ _ACROSS_REPLICAS: Mapping[str, Callable[..., Any]] = {
     "accept_length": _mean,
     "cache_hit_rate": _mean,
     "max_running": sum,
+    "slot_places": sum,
     "kv_tokens": min,
 }
 

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from tui.launch.records import Recorded
@@ -20,7 +20,8 @@ _IDLE_PERIOD_S = 8.0  # of a server without requests: its log is to stand still,
 # Of `[2026-11-29 03:08:20] INFO:     127.0.0.1:57512 - "GET /v1/loads HTTP/1.1" 200 OK`, and room.
 _OWN_LINE_BYTES = 160
 _LONGEST_PERIOD_S = 30.0  # of a server that doesn't answer: its refusals are lines, too
-HISTORY_LENGTH = int(3600 / PERIOD_S)
+HISTORY_SPAN = timedelta(hours=1)
+HISTORY_LENGTH = int(HISTORY_SPAN.total_seconds() / PERIOD_S)
 
 
 class Poller:
@@ -98,6 +99,12 @@ class _Watched:
             is_refused = True
         self._is_idle = not is_refused and _is_idle(told)
         self._period_s = _next_period_s(self._period_s, told, is_refused=is_refused)
+        self._remember(told)
+
+    def _remember(self, told: LiveMetrics) -> None:
+        """Of who is asked rarely, so many looks would be of half a day."""
+        while self.history and told.at - self.history[0].at > HISTORY_SPAN:
+            self.history.popleft()
         self.history.append(told)
 
 

@@ -12,8 +12,10 @@ from tui.keeper.files import LaunchFiles
 from tui.launch.access import endpoint_of, running_words
 from tui.launch.records import Recorded
 from tui.metrics.live import Figures
+from tui.sglang.defaults import LEAST_REQUESTS, SPECULATIVE_REQUESTS
 from tui.sglang.http import Endpoint
 from tui.sglang.versions import Release, parse_release
+from tui.sglang.words import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,7 @@ class Target:
         directory: of its records.
         has_metrics: it was started with --enable-metrics.
         replicas: data-parallel ones.
+        asked_running: requests that it was to run at once, on all of them; SGLang allows at most so many.
     """
 
     address: str
@@ -33,6 +36,7 @@ class Target:
     release: Release | None
     has_metrics: bool
     replicas: int
+    asked_running: int
 
 
 def find_target(recorded: Recorded) -> Target:
@@ -46,7 +50,13 @@ def find_target(recorded: Recorded) -> Target:
         release=_release(recorded.launch.sglang_version),
         has_metrics=words.has("--enable-metrics"),
         replicas=max(1, words.get_int("--dp-size", 1)),
+        asked_running=words.get_int("--max-running-requests", _usual_running(words)),
     )
+
+
+def _usual_running(words: Words) -> int:
+    """What it allows where nobody asks for more or less, if it has the memory."""
+    return SPECULATIVE_REQUESTS if words.has("--speculative-algorithm") else LEAST_REQUESTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +67,18 @@ class Capacity:
         max_running: requests at once, of all replicas.
         kv_tokens: of one replica's KV cache.
         slots: of its state pool; None also for models without such a state.
+        slot_places: requests at once that those allow, of all replicas; None where fewer were asked for.
     """
 
     max_running: int | None = None
     kv_tokens: int | None = None
     slots: int | None = None
+    slot_places: int | None = None
 
     @property
     def figures(self) -> Figures:
         """As a source."""
-        return Figures(max_running=self.max_running, kv_tokens=self.kv_tokens)
+        return Figures(max_running=self.max_running, slot_places=self.slot_places, kv_tokens=self.kv_tokens)
 
 
 def read_capacity(target: Target) -> Capacity | None:
@@ -74,7 +86,9 @@ def read_capacity(target: Target) -> Capacity | None:
     try:
         memory: dict[str, Any] = json.loads((LaunchFiles(target.directory).diagnosis).read_bytes())["memory"]
         running, kv, state = memory["max_running_requests"], memory["kv"] or {}, memory["mamba"] or {}
-        return Capacity(running and running * target.replicas, kv.get("tokens"), state.get("slots"))
+        running, slots = running and running * target.replicas, state.get("slots")
+        is_capped = bool(running and slots) and running < target.asked_running
+        return Capacity(running, kv.get("tokens"), slots, running if is_capped else None)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # not yet, or of another version of ours
         return None
 

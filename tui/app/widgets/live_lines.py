@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from textual.content import Content
 
 from tui.app.advice import AdviceAnswer
-from tui.app.advisor import RELIEVED
 from tui.app.curves import in_steps, round_top
 from tui.app.glyphs import Glyphs
 from tui.app.widgets.budget_words import MOST_CHANGES, bullet_lines, choice_lines, describe_change
 from tui.app.wrapping import joined, wrapped
 from tui.budget.types import FlagChange
-from tui.metrics.limits import Bound
+from tui.metrics.limits import RELIEVED, Bound
 from tui.metrics.live import LiveMetrics, Source
 from tui.metrics.plot import sparkline
 
