@@ -16,6 +16,7 @@ from tui.keeper.identity import ProcessIdentity
 from tui.keeper.states import ALIVE, State
 from tui.launch.cause import describe_cause
 from tui.launch.records import Recorded, list_names, read_newest
+from tui.metrics.limits import Limit, find_limit, recent
 from tui.metrics.live import LiveMetrics
 from tui.paths import Places
 from tui.units import MIB
@@ -139,6 +140,11 @@ class Observer:
     def history(self, address: str) -> tuple[LiveMetrics, ...]:
         """What `NAME/LAUNCH` did in the last hour, oldest first, as far as somebody looked."""
         return () if self._poller is None else self._poller.history(address)
+
+    def limit(self, address: str) -> Limit | None:
+        """What limits `NAME/LAUNCH` now, by its last minute; None where nobody asked it."""
+        history = self.history(address)
+        return find_limit(recent(history)) if history else None
 
     def _with_live(self, instances: Sequence[Instance], serving: Sequence[Recorded]) -> tuple[Instance, ...]:
         if self._live_wait_s is None or not (serving or self._poller):

@@ -110,6 +110,11 @@ class CommandLine:
         path.write_text(text)
         return path
 
+    def end_all(self) -> None:
+        for name in list_names(self.places):
+            with suppress(SgltuiError):  # most tests have stopped theirs
+                stop_launch(self.places, name, StopRequest(release_wait_s=0, kill=True))
+
     def launches(self, name: str) -> list[Path]:
         directory = self.places.instances / name
         return sorted(path for path in directory.glob("2*")) if directory.is_dir() else []
@@ -120,6 +125,4 @@ def command_line(make_machine: Callable[..., Machine]) -> Iterator[CommandLine]:
     """The command line on a machine of its own; whatever it launched is ended with the test."""
     line = CommandLine(make_machine("machine of its own"))
     yield line
-    for name in list_names(line.places):
-        with suppress(SgltuiError):  # most tests have stopped theirs
-            stop_launch(line.places, name, StopRequest(release_wait_s=0, kill=True))
+    line.end_all()

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from tests.support.fake_core import FakeCore
 from tui.app.app import SgltuiApp
 from tui.app.bridge import in_thread
+from tui.app.core import Core
 from tui.app.layout import LayoutFile
 from tui.app.preferences import Preferences
 
@@ -56,7 +57,7 @@ async def look(pilot: Pilot[None], app: SgltuiApp, core: FakeCore) -> None:
 
 @asynccontextmanager
 async def running(
-    core: FakeCore,
+    core: Core,
     *,
     size: tuple[int, int] = STORY,
     read_only: bool = False,

@@ -152,11 +152,17 @@ def used(machine: Machine, index: int = 0) -> int:
     return memory.used_bytes
 
 
-def send_endless_request(server: Server) -> socket.socket:
+def ask_endlessly(port: int) -> socket.socket:
     """Returns the connection; the request ends when it is closed."""
     body = json.dumps({"text": "a b", "sampling_params": {"max_new_tokens": 1_000_000}}).encode()
-    client = socket.create_connection(("127.0.0.1", server.port))
+    client = socket.create_connection(("127.0.0.1", port))
     client.sendall(b"POST /generate HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+    return client
+
+
+def send_endless_request(server: Server) -> socket.socket:
+    """The same, once it has begun."""
+    client = ask_endlessly(server.port)
     server.wait_for_log("#new-token: 2")
     return client
 

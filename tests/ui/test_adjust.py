@@ -298,13 +298,13 @@ async def test_what_the_log_suggests_is_offered_where_the_plan_finds_nothing_wro
     offers = (Change({"mem-fraction-static": 0.7}), Change(upgrade="0.5.13"))
     async with running(core) as (app, pilot):
         app.post_message(AdjustAsked(Adjusted("story", "20261129T171001Z-0007"), offers))
-        await until_shown(pilot, app, "the log suggests")
+        await until_shown(pilot, app, "what would help")
         assert "1  --mem-fraction-static 0.7" in screen_text(app)
         await pilot.press("2")
         await until_shown(pilot, app, "for that, SGLang 0.5.13 or later has to be installed")
         await pilot.press("1")
         await until_shown(pilot, app, "+ --mem-fraction-static 0.7")
-        assert "the log suggests" not in screen_text(app)
+        assert "what would help" not in screen_text(app)
 
 
 async def test_without_presets_there_is_nothing_to_edit() -> None:

@@ -12,6 +12,7 @@ from tui.cli.ps_watch import Changes
 from tui.diagnosis.progress import Progress, Stage
 from tui.gpu import GpuProblem, GpuReading
 from tui.keeper.states import State
+from tui.metrics.limits import Bound, Limit
 from tui.metrics.live import LiveMetrics
 from tui.observe import BrokenRecord, Instance, Snapshot
 from tui.units import GIB
@@ -45,6 +46,19 @@ def test_figures_that_always_move_are_no_news() -> None:
     live = LiveMetrics(at=READY.started_at, source=None, running=6, queued=1)  # type: ignore[arg-type]
     later = structs.replace(READY, uptime_s=7201.0, memory_bytes=73 * GIB, live=live)
     assert told(changes, machine(later)) == []
+
+
+def test_what_limits_a_server_is_news_and_so_is_its_end() -> None:
+    changes, full = Changes(), {"qwen36-mtp": Limit(Bound.KV, "7 requests wait")}
+    told(changes, machine(READY))
+    [line] = changes.lines(machine(READY), full)
+    assert line.endswith(", limited by KV cache")
+    assert not list(changes.lines(machine(READY), {"qwen36-mtp": Limit(Bound.KV, "8 requests wait")}))
+    assert len(told(changes, machine(READY))) == 1
+    for quiet in (Bound.NOTHING, Bound.UNKNOWN):
+        assert not list(changes.lines(machine(READY), {"qwen36-mtp": Limit(quiet, "")}))
+    [line] = changes.json_lines(machine(READY), full)
+    assert json.loads(line)["limit"] == {"bound": "KV cache", "why": "7 requests wait"}
 
 
 def test_a_start_is_followed_in_a_few_lines() -> None:

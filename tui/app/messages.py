@@ -92,7 +92,7 @@ class RelaunchDialogue(Protocol):
 
 @dataclass
 class AdjustAsked(Message):
-    """A person wants to change flags before a launch; `offers` are what the diagnosis of its log suggests."""
+    """A person wants to change flags before a launch; `offers` are what its log or its live figures suggest."""
 
     about: Editable
     offers: tuple[Change, ...] = ()

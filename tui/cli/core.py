@@ -31,7 +31,7 @@ from tui.launch.standing import Judge
 from tui.launch.start import Launcher
 from tui.launch.stop import stop_launch
 from tui.lint import Severity
-from tui.metrics.limits import Bound, Limit, find_limit, recent
+from tui.metrics.limits import Bound, Limit, find_limit
 from tui.metrics.live import LiveMetrics
 from tui.metrics.relief import find_relief
 from tui.metrics.smoke import Smoke, keep, smoke
@@ -89,7 +89,7 @@ class LocalCore:
 
     def limit(self, address: str) -> Limit:
         """What limits a server now, by its last minute."""
-        return find_limit(recent(self.live_history(address)))
+        return self._observer.limit(address) or find_limit(())
 
     def relief(self, address: str, bound: Bound, gpus: GpuReading) -> tuple[FlagChange, ...]:
         """Changes that would relieve it, with their price; some tenths of a second's work.

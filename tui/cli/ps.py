@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import structs
@@ -14,6 +15,7 @@ from tui.cli.words import describe_state
 from tui.errors import ExitCode, SgltuiError, UsageError
 from tui.gpu import GpuReading
 from tui.keeper.states import ALIVE
+from tui.metrics.limits import LIMITING, Limit
 from tui.metrics.live import LiveMetrics
 from tui.observe import Instance, Observer, Snapshot
 from tui.units import format_duration, format_gib, to_gib
@@ -39,15 +41,22 @@ def ps(options: argparse.Namespace) -> ExitCode:
     if options.prometheus:
         _expose(context, snapshot)
     else:
-        _print(snapshot, as_json=options.json)
+        _print(snapshot, limits_of(snapshot, observer), as_json=options.json)
     return ExitCode.DONE
 
 
-def _print(snapshot: Snapshot, *, as_json: bool) -> None:
+def limits_of(snapshot: Snapshot, observer: Observer) -> dict[str, Limit]:
+    """What limits each server that tells what it does, by its name."""
+    found = {one.name: observer.limit(f"{one.name}/{one.launch}") for one in snapshot.instances if one.live is not None}
+    return {name: limit for name, limit in found.items() if limit is not None}
+
+
+def _print(snapshot: Snapshot, limits: Mapping[str, Limit], *, as_json: bool) -> None:
+    seen = [(one, limits.get(one.name)) for one in snapshot.instances]
     if as_json:
-        print_json([as_contract(instance) for instance in snapshot.instances])
-    elif snapshot.instances:
-        print_table(_HEADER, (_row(instance, snapshot.gpus) for instance in snapshot.instances))
+        print_json([as_contract(instance, limit) for instance, limit in seen])
+    elif seen:
+        print_table(_HEADER, (_row(instance, limit, snapshot.gpus) for instance, limit in seen))
     else:
         print("No servers yet: `sgltui preset list`, then `sgltui launch PRESET`.", file=sys.stderr)
     for record in snapshot.broken:
@@ -71,7 +80,7 @@ def _expose(context: Context, snapshot: Snapshot) -> None:
         say(f"{record.name}: {record.message}")
 
 
-def as_contract(instance: Instance) -> dict[str, Any]:
+def as_contract(instance: Instance, limit: Limit | None = None) -> dict[str, Any]:
     """The fields of the `ps` contract."""
     return {
         "name": instance.name,
@@ -89,6 +98,7 @@ def as_contract(instance: Instance) -> dict[str, Any]:
         "preset": instance.preset,
         "cause": instance.cause,
         **_live_as_contract(instance.live),
+        "limit": None if limit is None else structs.asdict(limit),
     }
 
 
@@ -114,7 +124,7 @@ def _rounded(value: float | None, digits: int) -> float | None:
     return None if value is None else round(value, digits)
 
 
-def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
+def _row(instance: Instance, limit: Limit | None, gpus: GpuReading) -> tuple[str, ...]:
     indices = {gpu.uuid: str(gpu.index) for gpu in gpus.gpus}
     return (
         _shorten(instance.name),
@@ -125,11 +135,11 @@ def _row(instance: Instance, gpus: GpuReading) -> tuple[str, ...]:
         f"{'~' if instance.memory_by_difference else ''}{format_gib(instance.memory_bytes)}",
         format_duration(instance.uptime_s),
         *_live_cells(instance.live),
-        "; ".join(notes_of(instance)),
+        "; ".join(notes_of(instance, limit)),
     )
 
 
-def notes_of(instance: Instance) -> list[str]:
+def notes_of(instance: Instance, limit: Limit | None) -> list[str]:
     """What is to be said of it besides its state and figures."""
     notes = [] if instance.attended or not instance.members else ["its keeper died; `sgltui adopt` gives it a new one"]
     if not instance.local:
@@ -140,6 +150,8 @@ def notes_of(instance: Instance) -> list[str]:
         notes.append(instance.cause)
     if instance.live is not None and instance.live.trouble is not None:
         notes.append(instance.live.trouble)
+    if limit is not None and limit.bound in LIMITING:
+        notes.append(f"limited by {limit.bound}")
     return notes
 
 

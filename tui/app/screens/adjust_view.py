@@ -53,7 +53,7 @@ class AdjustView(Screen[None]):
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
         self._about = about
         self._glyphs = glyphs
-        self._offers = offers[:MOST_CHANGES]  # by the diagnosis of the log, for when the plan has nothing to propose
+        self._offers = offers[:MOST_CHANGES]  # by its log or its live figures, for when the plan has nothing to propose
         self._sheet: FlagSheet | None = None
         self._asked: BudgetQuestion | None = None
         self._last: MemoryBudget | None = None
@@ -194,13 +194,13 @@ class AdjustView(Screen[None]):
             self.query_one(FlagList).show_rows(rows)
 
     def _show_offers(self) -> None:
-        """What the log suggests, while the keys are for that."""
+        """What its log or its live figures suggest, while the keys are for that."""
         lines = [
             Content.assemble((f"{number}  ", "bold $primary"), self._glyphs.plain(describe_change(offer)))
             for number, offer in enumerate(self._offers, 1)
         ]
         shown = bool(lines) and self._answered is not None and self._proposals is self._offers
-        head = Content.styled("the log suggests", "$quiet")
+        head = Content.styled("what would help", "$quiet")
         self.query_one("#offers", TextLine).show(Content("\n").join([head, *lines]) if shown else Content())
 
     def _show_difference(self) -> None:
