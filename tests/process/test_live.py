@@ -49,7 +49,8 @@ def test_a_server_with_metrics_is_asked_once_and_tested(command_line: CommandLin
     assert "2 of 2 requests" in text
     assert text.isascii()
     assert line.run("test", "one", "--concurrency", "2").returncode == 2
-    assert "sgltui_server_requests_running" in line.ok("ps", "--prometheus")
+    assert "sgltui_server_requests_running" in line.ok("ps", "--prometheus", env={"PYTHONIOENCODING": "ascii"})
+    assert line.run("ps", "--prometheus", "--watch").returncode == 2
 
     line.ok("stop", "one", "--kill")
     done = line.run("test", "one")

@@ -20,7 +20,10 @@ from tui.units import GIB
 NASTY = 'quo"ted \\ back\nline \x1b[31m'
 
 
-def read(text: str) -> dict[str, dict[frozenset[tuple[str, str]], float]]:
+def read(exposed: bytes) -> dict[str, dict[frozenset[tuple[str, str]], float]]:
+    text = exposed.decode()
+    samples = [line.rpartition(" ")[0] for line in text.splitlines() if not line.startswith("#")]
+    assert len(samples) == len(set(samples)), "a series may be there once"
     return {
         family.name: {frozenset(sample.labels.items()): sample.value for sample in family.samples}
         for family in text_string_to_metric_families(text)
@@ -56,17 +59,21 @@ def test_gpus_servers_and_budgets() -> None:
 
 
 def test_every_family_says_what_it_is() -> None:
-    text = expose(Snapshot(GpuReading((gpu(0),)), ()), {})
+    text = expose(Snapshot(GpuReading((gpu(0),)), ()), {}).decode()
     families = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
     assert families
     assert families == [line.split()[2] for line in text.splitlines() if line.startswith("# HELP")]
 
 
 def test_labels_are_escaped() -> None:
-    text = expose(Snapshot(GpuReading((gpu(0, name=NASTY),)), (instance("x\udcff", State.READY),)), {})
-    assert "\nline" not in text
-    [labels] = read(text)["sgltui_gpu_memory_total_bytes"]
+    names = ("x\udcff", "x\udcfe", "日本", '{a="b"} 1')
+    servers = tuple(instance(name, State.READY) for name in names)
+    exposed = expose(Snapshot(GpuReading((gpu(0, name=NASTY),)), servers), {})
+    assert b"\nline" not in exposed
+    [labels] = read(exposed)["sgltui_gpu_memory_total_bytes"]
     assert dict(labels)["name"] == NASTY
+    found = {dict(labels)["name"] for labels in read(exposed)["sgltui_server_attended"]}
+    assert found == {"x\\xff", "x\\xfe", "日本", '{a="b"} 1'}
 
 
 def test_an_empty_machine_is_an_answer() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -181,6 +182,18 @@ def test_a_broken_record_is_told_and_hides_nobody(places: Places, name: str, rub
     assert str(records.files.directory / name) in broken.message
     with pytest.raises(RecordError):
         find_launch(places, "broken")
+
+
+def test_a_copy_of_the_records_isnt_a_second_server(places: Places) -> None:
+    """Two of one name would be stopped together, and make an exposition that no collector takes."""
+    run_as(record(places, "one"), myself())
+    shutil.copytree(places.instances / "one", places.instances / "one.bak", symlinks=True)
+    snapshot = Observer(places, NoGpus()).observe()
+    assert [one.name for one in snapshot.instances] == ["one"]
+    [broken] = snapshot.broken
+    assert (broken.name, "is a copy of one's records" in broken.message) == ("one.bak", True)
+    with pytest.raises(RecordError, match="is a copy of one's records"):
+        find_launch(places, "one.bak")
 
 
 def test_what_a_later_version_adds_to_a_record_is_no_reason_to_refuse_it(places: Places) -> None:

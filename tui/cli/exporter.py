@@ -18,8 +18,8 @@ Labels: TypeAlias = tuple[str, ...]
 Samples: TypeAlias = Iterable[tuple[Labels, float | None]]
 
 
-def expose(snapshot: Snapshot, budgets: Mapping[str, MemoryBudget]) -> str:
-    """The text.
+def expose(snapshot: Snapshot, budgets: Mapping[str, MemoryBudget]) -> bytes:
+    """The text, in UTF-8 whatever the terminal's encoding.
 
     Args:
         snapshot: the machine.
@@ -27,7 +27,7 @@ def expose(snapshot: Snapshot, budgets: Mapping[str, MemoryBudget]) -> str:
     """
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Everything(snapshot, budgets))
-    return generate_latest(registry).decode()
+    return generate_latest(registry)
 
 
 class _Everything(Collector):
@@ -109,8 +109,8 @@ def _family(name: str, what: str, labels: Labels, samples: Samples) -> Metric:
 
 
 def _text(label: str) -> str:
-    """A name may hold bytes that are no text; the exposition is UTF-8."""
-    return label.encode(errors="surrogateescape").decode(errors="replace")
+    """A name may hold bytes that are no text; the exposition is UTF-8, and no two names may become one."""
+    return label.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _share(percent: float | None) -> float | None:

@@ -75,7 +75,7 @@ def _expose(context: Context, snapshot: Snapshot) -> None:
                 budgets[one.name] = planner.plan_launch(f"{one.name}/{one.launch}", snapshot.gpus, own)
             except SgltuiError as error:
                 say(f"{one.name} has no budget: {error}")
-    print(expose(snapshot, budgets), end="")
+    sys.stdout.buffer.write(expose(snapshot, budgets))
     for record in snapshot.broken:
         say(f"{record.name}: {record.message}")
 

@@ -317,13 +317,17 @@ def read_newest(places: Places, name: str) -> Recorded | None:
     """The newest launch of a name, or None when there is none.
 
     Raises:
-        RecordError: it can't be read.
+        RecordError: it can't be read, or is a copy of another server's.
     """
     current = places.instances / name / CURRENT
     try:
-        return read_launch(current.resolve()) if current.exists() else None
+        recorded = read_launch(current.resolve()) if current.exists() else None
     except OSError as error:
         raise _unreadable(current, error) from error
+    if recorded is not None and recorded.launch.name != name:
+        path = places.instances / name
+        raise RecordError(f"{path} is a copy of {recorded.launch.name}'s records", "keep copies in another folder")
+    return recorded
 
 
 def find_launch(places: Places, address: str) -> Recorded:
