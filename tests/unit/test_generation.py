@@ -8,12 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from tests.support.rude import dripping, rude_server, saying
 from tui.keeper.files import LaunchFiles
 from tui.metrics.generation import RefusedError, chat, complete
 from tui.metrics.live import LiveMetrics
-from tui.metrics.load import Plan, percentile, run
+from tui.metrics.load import Outcome, Plan, Sample, percentile, run
 from tui.metrics.smoke import keep, smoke
 from tui.sglang.http import Endpoint, NoAnswerError
 
@@ -109,6 +110,15 @@ def test_a_load_counts_answers_and_errors() -> None:
     assert (len(outcome.done), outcome.errors) == (9, (("503 on /v1/chat/completions", 1),))
     assert outcome.tokens_per_s == pytest.approx(9 * 6 / outcome.seconds)
     assert outcome.samples[0].memory_bytes is None
+    assert 0 < outcome.full_s <= outcome.seconds
+
+
+def test_what_comes_after_the_last_request_was_sent_limits_nobody() -> None:
+    """The end of every load has fewer requests in flight than clients."""
+    live = none_known()[0]
+    samples = tuple(Sample(float(at_s), structs.replace(live, queued=at_s), None) for at_s in range(4))
+    outcome = Outcome(Plan(requests=10, concurrency=5), 4.0, (), (), samples, full_s=2.0)
+    assert [one.queued for one in outcome.at_full] == [0, 1, 2]
 
 
 def none_known() -> tuple[LiveMetrics, None]:

@@ -14,6 +14,8 @@ import pytest
 from tests.support.rude import dripping, endless, read_head, rude_server, saying
 from tui.sglang.http import Answer, Endpoint, NoAnswerError, get
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+EXTENSION, LONG = b"x" * 100_000, r"no HTTP from it \(LineTooLong\)"
 SILENT_S, LIMIT_S = 0.5, 30.0  # the second one bounds a failing test only
 
 
@@ -55,13 +57,45 @@ def test_who_takes_too_long_is_left(talk: Callable[[socket.socket], None]) -> No
             lambda connection: connection.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"),
             "no HTTP from it",
         ),
+        (
+            lambda connection: connection.sendall(CHUNKED + b"1;" + EXTENSION),
+            LONG,
+        ),
+        (lambda connection: connection.sendall(b"\x15\x03\x03\x00\x02\x02\x46"), "it speaks TLS"),
         (lambda _: None, "no HTTP from it"),
     ],
-    ids=["rubbish", "headers", "long line", "cut", "chunks", "hangs up"],
+    ids=["rubbish", "headers", "long line", "cut", "chunks", "chunk's extension", "TLS", "hangs up"],
 )
 def test_bad_answers_have_a_reason(talk: Callable[[socket.socket], None], why: str) -> None:
     with rude_server(talk) as port, pytest.raises(NoAnswerError, match=why):
         ask(port)
+
+
+@pytest.mark.parametrize(
+    ("head", "piece"),
+    [
+        (CHUNKED, b"1\r\nx\r\n" * 2000),
+        (CHUNKED + b"1\r\nx\r\n0\r\n", b"X: y\r\n" * 2000),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 500),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"y" * 60_000 + b"\r\nX: "),
+        (CHUNKED + b"ffffffffffff\r\n", bytes(100_000)),
+        (b"HTTP/1.1 200 OK\r\n\r\n", b"sglang:num_running_reqs 1\n" * 2000),
+    ],
+    ids=["chunks", "trailers", "continue", "header bomb", "huge chunk", "no length"],
+)
+def test_what_never_ends_is_left_in_time_and_without_its_bytes(head: bytes, piece: bytes) -> None:
+    def talk(connection: socket.socket) -> None:
+        connection.sendall(head)
+        while True:  # until the client has left
+            connection.sendall(piece)
+
+    tracemalloc.start()
+    try:
+        with rude_server(talk) as port, pytest.raises(NoAnswerError, match=r"no answer within|more than|no HTTP"):
+            ask(port, 2 * SILENT_S)
+        assert tracemalloc.get_traced_memory()[1] < 48 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_200_mb_are_left_where_they_are() -> None:

@@ -157,3 +157,11 @@ def test_slots_that_allow_fewer_than_was_asked_for(asked: int, places: int | Non
     capacity = read_capacity(replace(target(tmp_path, 1), asked_running=asked))
     assert capacity is not None
     assert (capacity.max_running, capacity.slot_places) == (13, places)
+
+
+@pytest.mark.parametrize(("waiting", "running"), [(6, 3), (0, 0)])
+def test_who_is_being_prefilled_takes_a_place(waiting: int, running: int, tmp_path: Path, me: ProcessIdentity) -> None:
+    """0.5.11 tells of none on /v1/loads while it prefills; the decode line of the log (3) is from before."""
+    body = b'{"loads": [{"dp_rank": 0, "num_running_reqs": 0, "num_waiting_reqs": %d, "token_usage": 0.5}]}' % waiting
+    [told] = ask_in_turn(tmp_path, me, [saying(body)], 1)
+    assert (told.source, told.running, told.queued) == (Source.LOADS, running, waiting)

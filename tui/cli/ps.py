@@ -22,9 +22,9 @@ from tui.units import format_duration, format_gib, to_gib
 
 _HEADER = ("NAME", "STATE", "GPU", "PORT", "PID", "GIB", "UP", "RUN/QUEUE", "TOK/S", "KV", "LAST WORD")
 _NAME_LIMIT = 24
-# For all servers together. One that answers needs some 10 ms, on a busy machine more; one that hangs must not hold up
-# the list.
-_LIVE_WAIT_S = 2.0
+# For all servers together. One that answers needs some 10 ms, on a busy machine more; of one that hangs this is known
+# after 2 s, and said.
+_LIVE_WAIT_S = 3.0
 
 
 def ps(options: argparse.Namespace) -> ExitCode:

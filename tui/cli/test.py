@@ -73,7 +73,7 @@ def _load(context: Context, recorded: Recorded, target: Target, plan: load.Plan,
     if not as_json:
         print(f"{recorded.launch.name}: {plan.requests} requests, {plan.concurrency} at a time …", file=sys.stderr)
     outcome = load.run(target.endpoint, plan, look, seed=recorded.launch.mark[-8:])
-    limit = find_limit([sample.live for sample in outcome.samples])
+    limit = find_limit(outcome.at_full)
     try:
         changes = find_relief(context.places, recorded, context.reader.read(), limit.bound)
     except SgltuiError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import queue
 import threading
 import time
@@ -53,6 +54,7 @@ class Outcome:
 
     Attributes:
         errors: how often which one came.
+        full_s: until then each client had a request to wait for.
     """
 
     plan: Plan
@@ -60,6 +62,12 @@ class Outcome:
     done: tuple[Generation, ...]
     errors: tuple[tuple[str, int], ...]
     samples: tuple[Sample, ...]
+    full_s: float
+
+    @property
+    def at_full(self) -> tuple[LiveMetrics, ...]:
+        """The server while all of the load was on it: what came after limits nobody."""
+        return tuple(sample.live for sample in self.samples if sample.at_s <= self.full_s)
 
     @property
     def tokens_per_s(self) -> float:
@@ -86,7 +94,8 @@ def run(endpoint: Endpoint, plan: Plan, look: Callable[[], tuple[LiveMetrics, in
     seconds = time.monotonic() - started
     ended.set()
     watch.join()
-    return Outcome(plan, seconds, tuple(load.done), tuple(load.errors.most_common()), tuple(samples))
+    errors = tuple(load.errors.most_common())
+    return Outcome(plan, seconds, tuple(load.done), errors, tuple(samples), load.spent_at - started)
 
 
 def percentile(values: Sequence[float], share: float) -> float | None:
@@ -108,6 +117,7 @@ class _Load:
             self._left.put(number)
         self.done: list[Generation] = []
         self.errors: Counter[str] = Counter()
+        self.spent_at = math.inf
 
     def run(self) -> None:
         """Until every request was answered or has failed."""
@@ -122,6 +132,7 @@ class _Load:
             try:
                 number = self._left.get_nowait()
             except queue.Empty:
+                self.spent_at = min(self.spent_at, time.monotonic())
                 return
             try:
                 self.done.append(self._one(f"{self._seed} {number}: {self._prompt(number)}"))

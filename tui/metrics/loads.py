@@ -63,7 +63,7 @@ def _figures(load: _Load) -> Figures:
     return Figures(
         running=running,
         queued=load.num_waiting_reqs,
-        tokens_per_s=0.0 if running == 0 else None,
+        tokens_per_s=0.0 if running == 0 and not load.num_waiting_reqs else None,  # who waits may be being prefilled
         kv_usage=load.token_usage,  # of the fuller pool with sliding windows; without the state slots
         accept_length=load.speculative.accept_length if load.speculative is not None else None,
         max_running=load.max_running_requests,

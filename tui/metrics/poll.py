@@ -68,8 +68,9 @@ class ServerPoll:
     def _complete(self, source: Source, told: Figures, logged: Figures) -> Figures:
         if source is Source.LOADS and logged.accept_length is not None:
             told = structs.replace(told, accept_length=logged.accept_length)  # its own is the mean since the start
-        if source is Source.METRICS and (told.running or told.queued or told.kv_usage):
-            # A prefill publishes who ran before it, which may be nobody: its line also tells who has just begun.
+        if told.queued or (source is Source.METRICS and (told.running or told.kv_usage)):
+            # A prefill publishes who ran before it, which may be nobody: its line also tells who has just begun. While
+            # it goes on, /v1/loads doesn't count them either; who waits then waits for those that the log told of.
             told = structs.replace(told, running=max(told.running or 0, logged.running or 0))
         capacity = self._capacity or Capacity()
         figures = told.filled(logged).filled(capacity.figures)

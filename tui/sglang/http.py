@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.client import HTTPException, HTTPResponse
+from http.client import BadStatusLine, HTTPException, HTTPResponse
 from typing import TYPE_CHECKING
 
 from tui.keeper.readiness import reachable
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 _CONNECT_LIMIT_S = 2.0
 _MOST_BYTES = 4 << 20  # 0.5.23 tells 75 kB on /metrics with one rank
 _CONTROL = frozenset("\r\n\0")
+_TLS_ALERT = "\x15\x03"  # what a server that waits for a handshake says to anything else
 
 
 class NoAnswerError(Exception):
@@ -93,9 +94,15 @@ def request(endpoint: Endpoint, method: str, path: str, body: bytes | None, limi
     except ConnectionRefusedError:
         raise NoAnswerError("nobody listens on its port") from None
     except (HTTPException, ValueError) as error:  # ValueError: a chunk's or the body's length is no number
-        raise NoAnswerError(f"no HTTP from it ({type(error).__name__})") from None
+        raise NoAnswerError(_describe(error)) from None
     except OSError as error:  # reset, unreachable, no TLS, no such host
         raise NoAnswerError(error.strerror or type(error).__name__) from None
+
+
+def _describe(error: Exception) -> str:
+    if isinstance(error, BadStatusLine) and str(error).startswith(_TLS_ALERT):
+        return "it speaks TLS, which its command line doesn't say"
+    return f"no HTTP from it ({type(error).__name__})"
 
 
 def _head(endpoint: Endpoint, method: str, path: str, body: bytes | None) -> bytes:
