@@ -68,11 +68,6 @@ class RealServer(Kept):
         wait_until(lambda: self.files.exit.exists() and "stop" in self.exit(), START_LIMIT_S, "an end on record")
         return self.exit()
 
-    def states(self) -> list[str]:
-        """The states it has been in."""
-        events = map(json.loads, self.files.events.read_text().splitlines())
-        return [event["new"] for event in events if event["event"] == "state"]
-
     def processes(self) -> dict[int, str]:
         """Every living process in its session or with its log on stdout or stderr, found without the product."""
         pids = (int(path.name) for path in Path("/proc").glob("[0-9]*"))

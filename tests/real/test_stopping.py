@@ -27,7 +27,7 @@ def test_stop_while_its_children_import(real_machine: RealMachine) -> None:
     assert server.processes() == {}
     assert processes <= set(report["stopped"])
     assert real_machine.ps("one")["state"] == "stopped"
-    assert server.states() == ["starting", "stopping", "stopped"]
+    assert server.states_until("stopped") == ["starting", "stopping", "stopped"]
     assert (server.exit()["returncode"], server.exit()["signal"]) == (-15, "SIGTERM")
 
 

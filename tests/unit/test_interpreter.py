@@ -111,7 +111,9 @@ def test_a_change_of_an_editable_installation_is_seen(tmp_path: Path) -> None:
 def test_a_simulated_machine_wins_over_what_is_named(tmp_path: Path) -> None:
     python = answering(tmp_path / "sim" / "bin" / "python", "0.5.23")
     named = str(answering(tmp_path / "named"))
-    assert find(named, named, tmp_path / "sim") == Interpreter(python, "0.5.23")
+    found = find(named, named, tmp_path / "sim")
+    assert (found, found.is_simulated) == (Interpreter(python, "0.5.23"), True)
+    assert not find(named).is_simulated
 
 
 def test_the_preset_wins_over_the_settings_and_those_over_the_search(tmp_path: Path) -> None:

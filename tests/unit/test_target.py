@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -70,6 +71,14 @@ def test_its_own_flags_and_help_texts(tmp_path: Path) -> None:
     assert (found["own-switch"].action, found["own-switch"].help) == ("store_true", "100% of it")
     assert (found["own-pair"].action, inventory.find("--no-own-pair")) == ("boolean", found["own-pair"])
     assert (found["own-list"].nargs, found["own-list"].type, found["own-list"].help) == ("+", "float", "")
+
+
+def test_a_simulated_interpreter_has_the_recorded_flags(tmp_path: Path) -> None:
+    interpreter = replace(open_python(make_python(tmp_path, version="0.5.11")), is_simulated=True)
+    waits: list[int] = []
+    asked = ask_target(interpreter, tmp_path / "cache", about_to_ask=lambda: waits.append(1))
+    assert asked is recorded_target(parse_release("0.5.11"))
+    assert (waits, (tmp_path / "log").exists()) == ([], False)
 
 
 def test_an_answer_is_kept_until_the_installation_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

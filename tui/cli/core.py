@@ -42,7 +42,6 @@ from tui.presets.watch import watch_presets
 from tui.sglang.edit import diff_words
 from tui.sglang.interpreter import find_interpreter
 from tui.sglang.target import Target, ask_target, cached_target, recorded_target
-from tui.sglang.versions import parse_release
 from tui.sglang.words import nearest_inventory
 from tui.units import GIB
 
@@ -176,8 +175,6 @@ class LocalCore:
             found = find_interpreter(spec.engine.python, settings.python, places.simulated, places.settings_file)
         except SgltuiError:
             return recorded_target(choose_release(spec, settings, places)[0])
-        if places.simulated is not None:
-            return recorded_target(parse_release(found.sglang_version))
         return ask_target(found, places.flag_cache) if ask else cached_target(found, places.flag_cache)
 
     def last_worked(self, name: str) -> Worked:

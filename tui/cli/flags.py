@@ -44,8 +44,6 @@ def _target(context: Context, options: argparse.Namespace) -> Target:
         return recorded_target(parse_release(options.sglang))
     places, settings = context.places, context.settings
     found = find_interpreter(options.python, settings.python, places.simulated, places.settings_file)
-    if places.simulated is not None:
-        return recorded_target(parse_release(found.sglang_version))
     return ask_target(
         found, places.flag_cache, about_to_ask=lambda: say(f"asking {found.python} once, which may take a minute")
     )

@@ -96,8 +96,6 @@ def _engine(context: Context, preset: Preset) -> Target:
     except SgltuiError as error:
         target = written_for or recorded_target(parse_release(str(NEWEST_KNOWN)))
         return replace(target, note=f"{error.what}: held against the flags of SGLang {target.release.text}")
-    if places.simulated is not None:
-        return recorded_target(parse_release(found.sglang_version))
     environment = plain_environment(spec_from_preset(preset))
     return ask_target(found, places.flag_cache, environment, tell_of_asking(say, found))
 

@@ -76,7 +76,7 @@ def settle_target(spec: LaunchSpec, interpreter: Interpreter, places: Places, wa
     A good launch never waits: only where recorded flags would refuse it, the interpreter is asked for its own.
     """
     known = cached_target(interpreter, places.flag_cache)
-    if known.own or places.simulated is not None or not _is_doubtful(spec, known):
+    if known.own or not _is_doubtful(spec, known):
         return known
     return ask_target(interpreter, places.flag_cache, plain_environment(spec), tell_of_asking(warn, interpreter))
 

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -84,11 +84,13 @@ class Interpreter:
         python: its path; a link of a virtual environment isn't followed, since that would leave the environment.
         sglang_version: the release as its package says it: `0.5.11`, `0.5.6.post2`.
         stamp: changes with the installation; empty when it isn't known.
+        is_simulated: a simulated machine's own, whose servers take the flags that are recorded of its release.
     """
 
     python: Path
     sglang_version: str
     stamp: str = field(default="", compare=False)
+    is_simulated: bool = field(default=False, compare=False)
 
 
 def find_interpreter(
@@ -107,7 +109,8 @@ def find_interpreter(
         RefusedError: the one that is named can't be used, or none has SGLang.
     """
     if simulated is not None:
-        return _use_named(str(simulated / "bin" / "python"), "SGLTUI_SIMULATED must name a simulated machine's folder")
+        own = _use_named(str(simulated / "bin" / "python"), "SGLTUI_SIMULATED must name a simulated machine's folder")
+        return replace(own, is_simulated=True)
     if preset_python is not None:
         return _use_named(preset_python, "correct `python` in the preset's [engine]")
     config = printable(str(settings_file or "config.toml"))

@@ -53,7 +53,7 @@ def recorded_target(release: Release) -> Target:
 def cached_target(interpreter: Interpreter, folder: Path) -> Target:
     """The interpreter's own flags if it has told them before, else recorded ones. Never asks, never waits."""
     release = parse_release(interpreter.sglang_version)
-    inventory = read_cached(folder, interpreter)
+    inventory = None if interpreter.is_simulated else read_cached(folder, interpreter)
     return recorded_target(release) if inventory is None else Target(release, (inventory,), own=True)
 
 
@@ -65,6 +65,8 @@ def ask_target(
 ) -> Target:
     """The interpreter's own flags, asked for at most once an installation; recorded ones where it can't tell.
 
+    A simulated one isn't asked: it has the recorded ones.
+
     Args:
         interpreter: whose.
         folder: where answers are kept.
@@ -72,7 +74,7 @@ def ask_target(
         about_to_ask: called before it takes seconds, up to two minutes.
     """
     known = cached_target(interpreter, folder)
-    if known.own:
+    if known.own or interpreter.is_simulated:
         return known
     about_to_ask()
     try:
