@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from tui.keeper import procfs
 from tui.keeper.identity import ProcessIdentity
+from tui.keeper.names import addresses, connect
 
 # Both answer without running the model (2 to 8 ms); /health would generate a token and write log lines.
 _READY = "/ready"  # 0.5.23 has it, 0.5.11 doesn't: 503 until its warm-up is over, and once it drains
@@ -72,14 +73,14 @@ def owns_port(members: Iterable[ProcessIdentity], port: int, host: str | None = 
     held = {inode for member in members for inode in procfs.sockets(member.pid)} if inodes else set()
     if host is None or inodes <= held:  # nobody else listens on it: no need to look up a name, which may take long
         return bool(inodes & held)
-    reached = _reached(listeners, host, port)
+    reached = _reached(listeners, host)
     return bool(reached) and reached <= held
 
 
-def _reached(listeners: Iterable[tuple[bytes, int]], host: str, port: int) -> set[int]:
+def _reached(listeners: Iterable[tuple[bytes, int]], host: str) -> set[int]:
     """Inodes of the sockets that connections to a server bound to `host` may reach."""
     reached: set[int] = set()
-    for address in _addresses(reachable(host), port):
+    for address in map(_packed, addresses(reachable(host))):
         for wanted in _preference(address):
             found = {inode for local, inode in listeners if local == wanted}
             if found:
@@ -88,13 +89,9 @@ def _reached(listeners: Iterable[tuple[bytes, int]], host: str, port: int) -> se
     return reached
 
 
-def _addresses(host: str, port: int) -> list[bytes]:
-    """Packed addresses of a host; none for a name that nobody knows."""
-    try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return []
-    return [socket.inet_pton(family, str(place[0]).partition("%")[0]) for family, _, _, _, place in found]
+def _packed(address: str) -> bytes:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return socket.inet_pton(family, address.partition("%")[0])
 
 
 def _preference(address: bytes) -> list[bytes]:
@@ -117,7 +114,7 @@ def ask(host: str, port: int, api_key: str | None, *, tls: bool, path: str) -> b
     """
     deadline = time.monotonic() + _LIMIT_S
     try:
-        plain = socket.create_connection((reachable(host), port), timeout=_LIMIT_S)
+        plain = connect(reachable(host), port, _LIMIT_S)
         with plain, _secured(plain) if tls else plain as connection:
             connection.sendall(_request(host, port, api_key, path))
             return _status(connection, deadline)

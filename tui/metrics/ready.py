@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ipaddress
-import socket
 
 from tui.errors import RefusedError
+from tui.keeper.names import addresses
 from tui.keeper.readiness import owns_port, reachable
 from tui.keeper.states import State
 from tui.launch.records import Recorded
@@ -35,8 +35,5 @@ def find_ready(recorded: Recorded, *, remote_ok: bool = False) -> Target:
 
 
 def _is_loopback(host: str) -> bool:
-    try:
-        found = socket.getaddrinfo(reachable(host), None, type=socket.SOCK_STREAM)
-    except (OSError, UnicodeError):
-        return False
-    return all(ipaddress.ip_address(str(place[0]).partition("%")[0]).is_loopback for *_, place in found)
+    found = addresses(reachable(host))
+    return bool(found) and all(ipaddress.ip_address(one.partition("%")[0]).is_loopback for one in found)

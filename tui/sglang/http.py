@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from http.client import BadStatusLine, HTTPException, HTTPResponse
 from typing import TYPE_CHECKING
 
+from tui.keeper.names import connect
 from tui.keeper.readiness import reachable
 
 if TYPE_CHECKING:
@@ -79,9 +80,7 @@ def request(endpoint: Endpoint, method: str, path: str, body: bytes | None, limi
     deadline = time.monotonic() + limit_s
     head = _head(endpoint, method, path, body)
     try:
-        plain = socket.create_connection(
-            (reachable(endpoint.host), endpoint.port), timeout=min(limit_s, _CONNECT_LIMIT_S)
-        )
+        plain = connect(reachable(endpoint.host), endpoint.port, min(limit_s, _CONNECT_LIMIT_S))
         with plain, _secured(plain) if endpoint.tls else plain as connection:
             connection.settimeout(max(deadline - time.monotonic(), 1e-3))
             connection.sendall(head + (body or b""))
@@ -96,7 +95,7 @@ def request(endpoint: Endpoint, method: str, path: str, body: bytes | None, limi
     except (HTTPException, ValueError) as error:  # ValueError: a chunk's or the body's length is no number
         raise NoAnswerError(_describe(error)) from None
     except OSError as error:  # reset, unreachable, no TLS, no such host
-        raise NoAnswerError(error.strerror or type(error).__name__) from None
+        raise NoAnswerError(error.strerror or str(error) or type(error).__name__) from None
 
 
 def _describe(error: Exception) -> str:
