@@ -26,6 +26,7 @@ from tui.launch.budgets import Budgets
 from tui.launch.directory import create_launch, next_launch
 from tui.launch.records import GivenGpu, LaunchRecord, Machine, find_launch
 from tui.launch.spec import LaunchSpec, spec_from_model, spec_from_preset
+from tui.model import published
 from tui.model.errors import ModelError
 from tui.paths import Places
 from tui.presets import find_preset
@@ -183,6 +184,32 @@ def test_a_model_that_changed_on_disk_is_read_again(
     assert before.weights is not None
     assert after.weights is not None
     assert after.weights < before.weights
+
+
+def test_a_draft_model_that_came_later_or_changed_is_planned_with(
+    budgets: Budgets, machine: SimulatedMachine, tmp_path: Path
+) -> None:
+    folder = tmp_path / "draft"
+    steps = {"speculative-num-steps": 3, "speculative-eagle-topk": 1, "speculative-num-draft-tokens": 4}
+    flags: dict[str, Any] = {
+        "speculative-algorithm": "EAGLE3",
+        "speculative-draft-model-path": str(folder),
+        **steps,
+    }
+    spec = LaunchSpec("mine", "meta-llama/Llama-3.1-8B-Instruct", flags=flags)
+    config = json.loads((Path(published.__file__).parent / "configs" / "eagle3-llama-3.1-8b.json").read_text())
+
+    def draft_bytes() -> float:
+        found = item(budgets.plan_spec(spec, reading(machine), changes=False), "draft weights")
+        assert found is not None
+        return found.size
+
+    assert budgets.plan_spec(spec, reading(machine), changes=False).verdict is Verdict.UNKNOWN
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(config))
+    before = draft_bytes()
+    (folder / "config.json").write_text(json.dumps({**config, "intermediate_size": 2 * config["intermediate_size"]}))
+    assert draft_bytes() > before
 
 
 def test_a_relative_folder_is_meant_from_where_it_was_launched(

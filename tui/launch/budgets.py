@@ -30,12 +30,14 @@ from tui.launch.planning import (
 )
 from tui.launch.records import LaunchRecord, Recorded, find_launch
 from tui.launch.spec import LaunchSpec
+from tui.model.errors import ModelError
 from tui.model.published import find_config
 from tui.model.read import read_model
 from tui.model.shapes import Model
 from tui.paths import Places
 from tui.settings import Settings
 from tui.sglang.versions import NEWEST_KNOWN, Release, parse_release
+from tui.sglang.words import Words
 from tui.units import MIB
 
 _KEPT_BUDGETS, _KEPT_MODELS = 64, 8
@@ -153,6 +155,13 @@ class Budgets:
         place, is_published = find_config(model, cache_dir=self._places.hub)
         return _Files(model, place, is_published, _stamp(place))
 
+    def _find_draft(self, model: str | None) -> _Files | None:
+        """Those of a draft model, as far as they are here: it may be planned without."""
+        try:
+            return None if model is None else self._find(model)
+        except ModelError:  # not yet
+            return None
+
     def _read(self, files: _Files) -> Model:
         return self._models.get(files, lambda: read_model(files.place, files.model))
 
@@ -170,7 +179,8 @@ class Budgets:
         coarse = tuple(replace(card, used_bytes=card.used_bytes // _STEP_BYTES) for card in cards)
         environment = tuple(sorted((name, str(value)) for name, value in spec.env.items()))
         words = tuple(server_words(spec, release))
-        key = (files, words, environment, release.text, coarse, smallest_total_mib, measured)
+        draft = self._find_draft(Words(words, release.text).get("--speculative-draft-model-path"))
+        key = (files, draft, words, environment, release.text, coarse, smallest_total_mib, measured)
 
         def work_out() -> _Plain:
             read, hub = self._read(files), self._places.hub
