@@ -116,3 +116,22 @@ def test_a_restart_that_cannot_be_recorded_says_why(tmp_path: Path, monkeypatch:
     assert again.next_attempt(files, Order([], {"A": "b"}, "/", None)) is None
     why = f"not restarted: No space left on device: {tmp_path}"
     assert json.loads(files.exit.read_bytes())["restart"] == why
+
+
+@pytest.mark.parametrize("refused", ["write_atomic", "try_lock", "point_symlink"])
+def test_a_restart_that_cannot_be_recorded_leaves_no_half_launch(
+    refused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = LaunchFiles(tmp_path / "20261130T000000Z-0001")
+    files.requests.mkdir(parents=True)
+    (tmp_path / CURRENT).symlink_to(files.directory.name)
+    files.launch.write_text(json.dumps({"restart": {"limit": 1, "backoff_s": 0}}))
+    files.exit.write_text(json.dumps({"state": "failed"}))
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(again, refused, refuse)
+    assert again.next_attempt(files, Order([], {"A": "b"}, "/", None)) is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == [files.directory.name, CURRENT]
+    assert (tmp_path / CURRENT).readlink() == Path(files.directory.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from datetime import UTC, datetime
@@ -201,6 +202,30 @@ def test_what_a_later_version_adds_to_a_record_is_no_reason_to_refuse_it(places:
     run_as(records, myself())
     records.note(invented_later={"a": 1})
     assert only_instance(places).state is State.READY
+
+
+def test_the_launch_before_is_the_last_whole_one(places: Places) -> None:
+    """A full disk may have left a directory without a record: nothing was ever started there."""
+    first = record(places, "one").files.directory.name
+    (places.instances / "one" / next_launch(places, "one")).mkdir()
+    record(places, "one")
+    found = previous_launch(places, find_launch(places, "one"))
+    assert found is not None
+    assert found.launch.launch == first
+    assert previous_launch(places, found) is None
+
+
+@pytest.mark.parametrize("refused", ["write_atomic", "point_symlink"])
+def test_a_launch_that_cannot_be_recorded_leaves_nothing(
+    refused: str, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(f"tui.launch.directory.{refused}", refuse)
+    with pytest.raises(RefusedError, match="No space left on device"):
+        record(places, "one")
+    assert list_launches(places, "one") == []
 
 
 def test_launches_are_numbered_in_order_also_when_the_clock_is_set_back(places: Places) -> None:

@@ -156,12 +156,16 @@ def _record(files: LaunchFiles, record: dict[str, Any]) -> LaunchFiles:
     home = files.directory.parent
     made = LaunchFiles(home / _next_name(files))
     made.directory.mkdir(mode=0o700)
-    made.requests.mkdir(mode=0o700)
-    again = {**record, "launch": made.directory.name, "created_at": utc_now()}
-    write_atomic(made.launch, json.dumps(again, indent=1).encode() + b"\n")
-    try_lock(made.lock)  # held till the end of this process
-    LaunchRecords(made).note(keeper=own_identity())
-    point_symlink(home / CURRENT, made.directory.name)
+    try:
+        made.requests.mkdir(mode=0o700)
+        again = {**record, "launch": made.directory.name, "created_at": utc_now()}
+        write_atomic(made.launch, json.dumps(again, indent=1).encode() + b"\n")
+        try_lock(made.lock)  # held till the end of this process
+        LaunchRecords(made).note(keeper=own_identity())
+        point_symlink(home / CURRENT, made.directory.name)
+    except OSError:
+        made.discard()
+        raise
     return made
 
 

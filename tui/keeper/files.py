@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 CURRENT = "current"  # in the folder of a name: a link to its newest launch
@@ -23,3 +24,13 @@ class LaunchFiles:
         self.smoke = directory / "smoke.json"  # the newest smoke request
         self.lock = directory / "keeper.lock"  # held by whoever acts for this launch
         self.keeper_log = directory / "keeper.log"  # the keeper's own trouble, normally empty
+
+    def discard(self) -> None:
+        """Remove the directory of a launch that couldn't be recorded, unless it is the current one already."""
+        with suppress(OSError):  # the disk's trouble is what is told
+            current = self.directory.parent / CURRENT
+            if current.is_symlink() and current.resolve() == self.directory.resolve():
+                return
+            for path in self.directory.iterdir():
+                path.rmdir() if path.is_dir() else path.unlink()
+            self.directory.rmdir()

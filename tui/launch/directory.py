@@ -61,14 +61,16 @@ def create_launch(places: Places, record: LaunchRecord) -> LaunchFiles:
     except UnicodeEncodeError as error:
         raise RefusedError(f"{error.object!r} can't be recorded: it isn't UTF-8", "rename it") from error
     directory = places.instances / record.name / record.launch
+    files = LaunchFiles(directory)
     try:
         directory.parent.mkdir(mode=0o700, exist_ok=True)
         directory.mkdir(mode=0o700)
-        files = LaunchFiles(directory)
         files.requests.mkdir(mode=0o700)
         write_atomic(files.launch, document)
         point_symlink(directory.parent / CURRENT, record.launch)
     except OSError as error:
+        if not isinstance(error, FileExistsError):  # then it is another launch's
+            files.discard()
         raise RefusedError(
             f"can't record the launch in {directory}: {error.strerror}",
             "free some space or fix the permissions; nothing was started",
@@ -77,7 +79,8 @@ def create_launch(places: Places, record: LaunchRecord) -> LaunchFiles:
 
 
 def previous_launch(places: Places, recorded: Recorded) -> Recorded | None:
-    """The launch of the same name before this one, or None."""
+    """The launch of the same name before this one, or None; what was only half made, on a full disk, is none."""
     name = recorded.launch.name
-    earlier = [launch for launch in list_launches(places, name) if launch < recorded.launch.launch]
-    return read_launch(places.instances / name / earlier[-1]) if earlier else None
+    earlier = [places.instances / name / one for one in list_launches(places, name) if one < recorded.launch.launch]
+    whole = [directory for directory in earlier if LaunchFiles(directory).launch.exists()]
+    return read_launch(whole[-1]) if whole else None
