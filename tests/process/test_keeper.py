@@ -19,9 +19,7 @@ from tests.support.nvml import FakeNvml
 from tests.support.steps import Steps
 from tests.support.waiting import wait_until
 from tui.errors import RefusedError
-from tui.keeper import procfs
-from tui.keeper.identity import ProcessIdentity, identify, send_signal
-from tui.keeper.members import Members
+from tui.keeper.identity import identify
 from tui.keeper.readiness import answers
 from tui.keeper.requests import post
 from tui.keeper.spawn import create_log, spawn
@@ -193,18 +191,6 @@ def test_rubbish_among_the_requests_is_taken_away_and_does_no_harm(keeping: Keep
     kept.wait_for("stopped")
 
 
-def test_a_recycled_pid_is_never_signalled(decoy: int) -> None:
-    real = identify(decoy)
-    assert real is not None
-    for stranger in (
-        ProcessIdentity(decoy, real.start_ticks - 1, real.session, real.boot_id),
-        ProcessIdentity(decoy, real.start_ticks, real.session, "another boot"),
-    ):
-        assert not send_signal(stranger, signal.SIGKILL)
-    assert is_running(decoy)
-    assert send_signal(real, signal.SIGCONT)
-
-
 def test_servers_get_default_signals_and_the_marks_that_survive_setproctitle(keeping: Keeping) -> None:
     report = (
         "import os, signal;"
@@ -216,59 +202,6 @@ def test_servers_get_default_signals_and_the_marks_that_survive_setproctitle(kee
     kept.wait_for("failed")
     # SIGPIPE: Python itself ignores it in every process it starts.
     assert kept.files.log.read_text() == "[False, False, True] 1 1 True /dev/null\n"
-
-
-def daemon_without_marks() -> tuple[int, int]:
-    """A double-forked daemon of ours in a session whose leader is gone: its pid, and the session's number."""
-    words = (
-        "import os, time\nos.setsid()\nif os.fork(): os._exit(0)\n"
-        "print(os.getpid(), os.getsid(0), flush=True)\ntime.sleep(600)"
-    )
-    launcher = subprocess.Popen([sys.executable, "-c", words], stdout=subprocess.PIPE, text=True)
-    assert launcher.stdout is not None
-    pid, session = map(int, launcher.stdout.readline().split())
-    launcher.wait()
-    launcher.stdout.close()
-    return pid, session
-
-
-@pytest.mark.parametrize("boot", ["this boot", "the boot before"])
-def test_a_session_number_that_is_used_again_makes_nobody_a_member(keeping: Keeping, boot: str) -> None:
-    innocent, session = daemon_without_marks()
-    try:
-        kept = keeping.launch([sys.executable, "-c", "pass"])
-        kept.wait_for("failed")
-        wait_until(lambda: not kept.read().is_attended)
-        here = identify(os.getpid())
-        assert here is not None
-        boot_id = here.boot_id if boot == "this boot" else boot
-        server = ProcessIdentity(session, 1, session, boot_id).as_json()
-        kept.files.exit.unlink()
-        kept.files.state.write_text(json.dumps({"state": "ready", "server": server, "members": [server]}))
-        assert kept.state == "lost"
-        report = stop_launch(keeping.places, "server", QUICK)
-        assert report.stopped == ()
-        assert is_running(innocent)
-        assert kept.exit()["state"] == "lost", "nobody stopped it, and it isn't said"
-    finally:
-        os.kill(innocent, signal.SIGKILL)
-
-
-def test_a_pid_that_changes_hands_while_its_tree_is_walked_makes_nobody_a_member(
-    monkeypatch: pytest.MonkeyPatch, decoy: int
-) -> None:
-    root = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
-    try:
-        server = identify(root.pid)
-        assert server is not None
-        # What a stale look at `children` gives: the pid was a child's, and is the decoy's now.
-        monkeypatch.setattr(procfs, "children", lambda pid: iter([decoy] if pid == root.pid else []))
-        members = Members(server, "no mark", None)
-        members.refresh()
-        assert members.alive() == [server]
-    finally:
-        root.kill()
-        root.wait()
 
 
 def test_a_server_that_is_not_on_record_never_runs(tmp_path: Path) -> None:

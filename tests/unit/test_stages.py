@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.logs import REAL_LOGS, read_log
+from tests.support.stages import FIRED_UP, FRAME, MAIN_FRAME, ORPHAN, PLAIN, SHARDS, follow, stamp
 from tui.diagnosis.progress import Progress, Stage
 from tui.diagnosis.stages import StageTracker
 from tui.sglang.log_rules import STARTS
@@ -32,7 +31,6 @@ NO_HUB = (
 NO_PROCESSOR = "OSError: Can't load image processor for 'model/q35'. If you were trying to load it from"
 NO_GPU = "RuntimeError: No accelerator (CUDA, XPU, HPU, NPU, MUSA, MPS) is available."
 STAND_IN = "RuntimeError: sgl_kernel.mamba.causal_conv1d_fn_cpu: the kernel package is a stand-in here"
-ORPHAN = "BrokenPipeError: [Errno 32] Broken pipe"  # the main process was killed; its scheduler found out
 BIND = "[Errno 98] error while attempting to bind on address ('127.0.0.1', "
 BAD_FLAG = "sglang serve: error: unrecognized arguments: --no-such-flag 3"
 BAD_VALUE = "sglang serve: error: argument --mem-fraction-static: invalid float value: 'abc'"
@@ -89,18 +87,6 @@ EXPECTED: dict[str, tuple[list[str], str | None]] = {
     "0.5.23/termstart": (LOADED, ORPHAN),
     "0.5.23/tp2": (STOPPED_IDLE, None),
 }
-
-
-def stamp(text: str) -> datetime:
-    """The server's local time, which has no zone."""
-    return datetime.fromisoformat(text)
-
-
-def follow(*lines: str) -> StageTracker:
-    tracker = StageTracker()
-    for line in lines:
-        tracker.feed(line)
-    return tracker
 
 
 def stages_of(lines: list[str]) -> list[Stage]:
@@ -192,7 +178,6 @@ def test_a_healthy_log_full_of_scary_words() -> None:
 
 
 LOADING = "[2026-11-29 17:00:01] Load weight begin. avail mem=90.00 GB"
-SHARDS = "Loading safetensors checkpoint shards:  33% Completed | {}/3 [00:01<00:02,  1.31it/s]"
 CAPTURE = "Capturing batches (bs=8 avail_mem=3.10 GB):  25%|██▌       | 6/24 [00:01<00:04,  4.11it/s]"
 
 
@@ -281,7 +266,6 @@ def test_real_fragment_lines_of_many_ranks() -> None:
 
 # --- ready and after
 
-FIRED_UP = "[2026-11-29 17:00:00] The server is fired up and ready to roll!"
 DECODE = "[2026-11-29 17:00:05] Decode batch, #running-req: 1, #token: 26, token usage: 0.01, cuda graph: False"
 
 
@@ -316,122 +300,6 @@ def test_an_echoed_log_moves_nothing() -> None:
     ]
     assert stages_of(lines) == ["args", "ready"]
     assert follow(*lines).exception is None
-
-
-# --- exceptions
-
-SCHEDULER = "[2026-11-29 17:00:00{}] Scheduler hit an exception: Traceback (most recent call last):"
-FRAME = '  File "x/scheduler.py", line 3918, in run_scheduler_process'
-MAIN_FRAME = '  File "<frozen runpy>", line 198, in _run_module_as_main'
-PLAIN = "Traceback (most recent call last):"
-CLOSED = "Exception: Capture cuda graph failed: pair.cc:534] Connection closed by peer [127.0.0.1]:41873"
-OUT_OF_MEMORY = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 768.00 MiB."
-
-
-def test_of_a_chain_the_last_counts() -> None:
-    chain = "During handling of the above exception, another exception occurred:"
-    lines = [SCHEDULER.format(""), FRAME, OUT_OF_MEMORY, "", chain, "", PLAIN, FRAME, "Exception: Capture failed"]
-    assert follow(*lines[:6]).exception == OUT_OF_MEMORY
-    assert follow(*lines, "Possible solutions:", "1. set").exception == "Exception: Capture failed"
-
-
-def test_the_first_rank_s_exception_counts() -> None:
-    lines = [SCHEDULER.format(" TP1"), FRAME, OUT_OF_MEMORY, "", SCHEDULER.format(" TP0"), FRAME, "ValueError: x"]
-    assert follow(*lines).exception == OUT_OF_MEMORY
-
-
-def test_unless_it_is_only_about_the_other_one_being_gone() -> None:
-    first = [SCHEDULER.format(" TP0"), FRAME, CLOSED, ""]
-    second = [SCHEDULER.format(" TP1"), FRAME, OUT_OF_MEMORY]
-    assert follow(*first).exception == CLOSED
-    assert follow(*first, *second).exception == OUT_OF_MEMORY
-    assert follow(*second, *first).exception == OUT_OF_MEMORY
-    assert follow(*first, SCHEDULER.format(" TP1"), FRAME, ORPHAN).exception == CLOSED
-
-
-def test_further_lines_of_its_text_aren_t_its_head() -> None:
-    assert follow(SCHEDULER.format(""), FRAME, "OSError: no file", "Details: see above").exception == "OSError: no file"
-
-
-def test_a_port_that_is_taken_too_comes_second() -> None:
-    taken = "[2026-11-29 17:00:00] ERROR:    [Errno 98] error while attempting to bind on address ('::', 1): in use"
-    assert follow(SCHEDULER.format(""), FRAME, OUT_OF_MEMORY, taken).exception == OUT_OF_MEMORY
-
-
-def test_a_chain_that_was_cut_doesn_t_swallow_the_next_traceback() -> None:
-    chain = "The above exception was the direct cause of the following exception:"
-    lived_through = [PLAIN, '  File "x/http_server.py", line 9, in answer', "KeyError: 'x'", "", chain]
-    assert follow(*lived_through, SCHEDULER.format(""), FRAME, OUT_OF_MEMORY).exception == OUT_OF_MEMORY
-
-
-def test_other_ranks_lines_and_bars_may_stand_inside_a_traceback() -> None:
-    lines = [
-        SHARDS.format(1) + SCHEDULER.format(" TP2"),
-        FRAME,
-        "[2026-11-29 17:00:00 TP0] Using default MoE kernel config. Config file not found: E=128,N=384.json",
-        '  File "x/model_runn\r' + SHARDS.format(2) + 'er.py", line 1390, in load_model',
-        "    self.model = get_model(",
-        OUT_OF_MEMORY,
-    ]
-    assert follow(*lines).exception == OUT_OF_MEMORY
-
-
-@pytest.mark.parametrize(
-    "frame",
-    [
-        MAIN_FRAME,
-        '  File "/usr/lib/python3.10/runpy.py", line 196, in _run_module_as_main',
-        '  File "/opt/venv/bin/sglang", line 8, in <module>',
-        '  File "/usr/lib/python3.11/multiprocessing/process.py", line 314, in _bootstrap',
-    ],
-)
-def test_an_exception_that_nobody_caught_ends_the_launch(frame: str) -> None:
-    assert follow(PLAIN, frame, "    run()", "ImportError: no libcuda.so.1").exception == "ImportError: no libcuda.so.1"
-
-
-@pytest.mark.parametrize(
-    "lines",
-    [
-        [PLAIN, '  File "x/uvicorn/h11_impl.py", line 411, in run_asgi', "AttributeError: no path"],
-        [PLAIN, '  File "x/plugins.py", line 4, in load', '  File "x/y.py", line 1, in <module>', "ImportError: no y"],
-        [PLAIN, '  File "/usr/lib/python3.11/threading.py", line 1045, in _bootstrap_inner', "KeyError: 'x'"],
-        ["[2026-11-29 17:00:00] Can not initialize X, error: " + PLAIN, FRAME, "ModuleNotFoundError: No module"],
-        ["RuntimeError: Not enough memory. Please try to increase --mem-fraction-static."],
-        [SCHEDULER.format(""), FRAME, "nanobind: leaked 4 instances!"],
-        [SCHEDULER.format("").replace("Scheduler", "Someone"), FRAME, "ValueError: x"],
-    ],
-)
-def test_what_was_lived_through_or_only_printed_ends_nothing(lines: list[str]) -> None:
-    assert follow(*lines).exception is None
-
-
-def test_a_helper_process_that_died_is_forgotten_when_the_server_gets_ready() -> None:
-    lines = [PLAIN, '  File "<string>", line 1, in <module>', "ModuleNotFoundError: No module named 'x'"]
-    assert follow(*lines).exception is not None
-    tracker = follow(*lines, FIRED_UP)
-    assert (tracker.exception, tracker.progress.stage) == (None, Stage.READY)
-
-
-def test_after_a_shutdown_was_asked_for_nothing_ended_it_but_that() -> None:
-    lines = ["[2026-11-29 17:00:00] SIGTERM received. signum=None", SCHEDULER.format(""), FRAME, "ValueError: x"]
-    assert follow(*lines).exception is None
-
-
-def test_another_launch_in_the_same_file_starts_without_an_exception() -> None:
-    tracker = follow(SCHEDULER.format(""), FRAME, "ValueError: x")
-    tracker.feed("[2026-11-29 17:05:00] server_args={'model_path': 'm'}")
-    assert tracker.exception is None
-
-
-def test_an_argument_parser_s_words_count_before_the_arguments_are_settled_only() -> None:
-    refused = "sglang serve: error: unrecognized arguments: --x"
-    assert follow(refused).exception == refused
-    assert follow("[2026-11-29 17:05:00] server_args={'model_path': 'm'}", refused).exception is None
-
-
-def test_a_head_line_of_a_megabyte_is_cut() -> None:
-    tracker = follow(SCHEDULER.format(""), FRAME, "AssertionError: " + "x" * 1_000_000)
-    assert len(tracker.exception or "") == 4096
 
 
 PIECES = st.sampled_from(
