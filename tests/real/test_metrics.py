@@ -76,3 +76,13 @@ def test_a_small_load(real_machine: RealMachine) -> None:
     assert result["completion_tokens"] == 4 * 128
     assert max(sample["running"] or 0 for sample in result["samples"]) in (1, 2)
     real_machine.stop("one", "--kill")
+
+
+@pytest.mark.parametrize("flags", [("--enable-metrics",), ()], ids=["metrics", "loads"])
+def test_a_loaded_server_is_limited_by_its_places(real_machine: RealMachine, flags: tuple[str, ...]) -> None:
+    """While it prefills, neither source counts those that have just begun; the log does."""
+    real_machine.launch_and_wait("one", *flags, "--max-running-requests", "2")
+    result = json.loads(real_machine.ok("test", "one", "--requests", "24", "--concurrency", "8", "--json"))
+    assert (result["done"], result["errors"]) == (24, {})
+    assert result["limit"]["bound"] == "max-running-requests", result
+    real_machine.stop("one", "--kill")

@@ -19,8 +19,11 @@ class _Lookup:
         self.found = known  # until it is known better
         self.at_s = time.monotonic()
         self.ended = threading.Event()
-        # A daemon: nobody waits for it at the end, however long the name server takes.
-        threading.Thread(target=self._look, name="host-name", daemon=True).start()
+        try:
+            # A daemon: nobody waits for it at the end, however long the name server takes.
+            threading.Thread(target=self._look, name="host-name", daemon=True).start()
+        except RuntimeError:  # no thread is to be had: another time
+            self.ended.set()
 
     def _look(self) -> None:
         with suppress(OSError, UnicodeError):  # nobody knows it, or it can't be a name

@@ -67,7 +67,7 @@ def find_limit(samples: Sequence[LiveMetrics]) -> Limit:
             return Limit(Bound.NOTHING, "it is idle at least part of the time")
         return Limit(Bound.UNKNOWN, f"too few figures yet: requests were told in {len(busy)} of {len(samples)} looks")
     waits = _share(busy, _waits) >= _MOSTLY and any(map(_waits, busy[-_NOW:]))
-    return _saturated(told) or (_crowded(busy) if waits else _uncrowded(busy))
+    return _saturated(busy) or (_crowded(busy) if waits else _uncrowded(busy))
 
 
 def _are_enough(told: Sequence[LiveMetrics]) -> bool:
