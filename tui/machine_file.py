@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, to_builtins
 
 FILE_NAME = "machine.json"
 SCHEMA = 1
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedGpu:
+class SimulatedGpu(Struct, frozen=True):
     """One GPU; `reserved_mib` of `total_mib` is kept by driver and firmware and never free."""
 
     index: int
@@ -22,8 +22,7 @@ class SimulatedGpu:
     reserved_mib: int
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignProcess:
+class ForeignProcess(Struct, frozen=True):
     """A process of somebody else on one GPU (by uuid). It exists nowhere but in this file."""
 
     gpu: str
@@ -33,8 +32,7 @@ class ForeignProcess:
     mib: int
 
 
-@dataclass(frozen=True, slots=True)
-class MachineFile:
+class MachineFile(Struct, frozen=True):
     """What `machine.json` says.
 
     Attributes:
@@ -50,7 +48,7 @@ class MachineFile:
 
     def as_json(self) -> dict[str, Any]:
         """For the file."""
-        return {"schema": SCHEMA, **asdict(self)}
+        return {"schema": SCHEMA, **to_builtins(self)}
 
 
 def read_machine_file(directory: Path) -> MachineFile:

@@ -294,7 +294,7 @@ class FakeCore:
         if not self.plan_gate.wait(timeout=30):
             raise SgltuiError("the test never opened the gate")
         answer = self._budget(about)
-        return answer if changes else replace(answer, changes=())
+        return answer if changes else structs.replace(answer, changes=())
 
     def _budget(self, about: Subject) -> MemoryBudget:
         answer = self.budget(about) if callable(self.budget) else self.budget
@@ -319,7 +319,7 @@ class FakeCore:
         found = self.explanations.get(about.name) or Explanation(address, about.state, HEALTHY)
         if isinstance(found, Exception):
             raise found
-        return replace(found, address=address, state=about.state)
+        return structs.replace(found, address=address, state=about.state)
 
     def report(self, about: LaunchedServer, gpus: GpuReading) -> str:
         """Names what it is about."""

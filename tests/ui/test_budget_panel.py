@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 from textual.pilot import Pilot
 from textual.widgets import Input
@@ -347,8 +347,8 @@ async def test_other_gpus_are_other_lines(tmp_path: Path) -> None:
     whole = instance("deepseek", State.READY, gpus=(uuid(0), uuid(1)), members=members, log_path=tmp_path / "log")
     core = FakeCore(Snapshot(story(tmp_path).gpus, (whole,)))
     crowded = FITS.ranks[0]
-    idle = dataclasses.replace(crowded, gpu=1, items=crowded.items[:1])
-    core.budget = dataclasses.replace(FITS, ranks=(crowded, idle))
+    idle = structs.replace(crowded, gpu=1, items=crowded.items[:1])
+    core.budget = structs.replace(FITS, ranks=(crowded, idle))
     async with running(core) as (app, pilot):
         await until_shown(pilot, app, "on GPU 0 ")
         assert re.search(r"0 RTX PRO 6000  x\?CW+", screen_text(app))

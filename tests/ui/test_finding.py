@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 from msgspec.structs import replace
 from textual.pilot import Pilot
 
@@ -52,7 +52,7 @@ def failed_core(folder: Path, found: Explanation | Exception | None = None) -> F
     )
     core = FakeCore(replace(story(folder), instances=(one,)))
     core.budget = FITS
-    core.explanations[FAILED] = found or dataclasses.replace(explained(log), attempts=ATTEMPTS)
+    core.explanations[FAILED] = found or structs.replace(explained(log), attempts=ATTEMPTS)
     core.attempts[FAILED] = ATTEMPTS
     return core
 
@@ -223,7 +223,7 @@ async def test_a_long_log_tells_how_far_it_was_read(tmp_path: Path, monkeypatch:
     core = failed_core(tmp_path)
     found = core.explanations[FAILED]
     assert isinstance(found, Explanation)
-    core.explanations[FAILED] = dataclasses.replace(found, done=0.42)
+    core.explanations[FAILED] = structs.replace(found, done=0.42)
     async with running(core, size=WIDE) as (app, pilot):
         await until_shown(pilot, app, "its log is being read… 42%")
         core.explanations[FAILED] = found
@@ -242,7 +242,7 @@ async def test_hostile_text_is_only_text(tmp_path: Path) -> None:
     found = explained(STORY_LOG)
     answer = replace(found.answer, explanation=HOSTILE, brief=HOSTILE, advice=(HOSTILE,))
     quotes = (Quote(7, 0, HOSTILE, Mark.ROOT),)
-    core = failed_core(tmp_path, dataclasses.replace(found, answer=answer, quotes=quotes, attempts=(attempt(1),)))
+    core = failed_core(tmp_path, structs.replace(found, answer=answer, quotes=quotes, attempts=(attempt(1),)))
     async with running(core) as (app, pilot):
         await until_shown(pilot, app, "[/x] [bold]b[/] \\x1b]0;pwned\\x07\\x9b31m")
         assert "\x1b" not in screen_text(app)

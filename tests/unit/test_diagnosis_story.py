@@ -7,10 +7,10 @@ The figures: 153,944,064 bytes a slot x 48 requests x 4 drafts = 27.53 GiB; at 0
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.diagnosing import LOGS, QUIT, SCHEDULER, diagnose, upto
 from tests.support.logs import FIXTURES

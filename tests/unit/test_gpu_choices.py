@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.support.budgets import EXCEEDS, FITS, UNKNOWN
 from tests.support.fake_core import gpu, holding

@@ -3,11 +3,10 @@ rules name; `tests/real/test_flags.py` asks the real parsers."""
 
 from __future__ import annotations
 
-import dataclasses
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.support.planning import load_model
 from tui.budget.types import Card
@@ -190,7 +189,7 @@ def test_what_a_model_or_a_card_cannot_take(
 )
 def test_a_quantisation_that_the_checkpoint_is_not_of(own: str, typed: str, release: str, is_refused: bool) -> None:
     """SGLang: "Quantization method specified in the model config (fp8) does not match ...": model_config.py:2143."""
-    model = dataclasses.replace(load_model(DENSE), quantization=Quantization(own))
+    model = structs.replace(load_model(DENSE), quantization=Quantization(own))
     faults = found(f"--quantization {typed}", release, model, B200)
     assert ("quantization-mismatch" in faults) is is_refused
     if is_refused:
@@ -238,7 +237,7 @@ def test_an_fp8_cache_with_the_backend_that_latent_attention_gets_on_an_older_ca
 
 
 def test_heads_that_tensor_parallelism_cannot_divide() -> None:
-    cards = [dataclasses.replace(H100, index=index) for index in range(3)]
+    cards = [structs.replace(H100, index=index) for index in range(3)]
     assert "uneven-shards" in found("--tp 3", "0.5.23", load_model(DENSE), *cards)
 
 

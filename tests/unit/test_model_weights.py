@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.real.make_model import make_dense_model, make_hybrid_model
 from tests.support.models import CONFIGS, FIXTURES, all_configs, decode, load_fixture, on_rank

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from tests.support.planning import EAGLE, STORY, make_plan_request
 from tui.budget.changes import Candidate, apply_change

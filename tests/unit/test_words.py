@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tui.budget.parallel import read_parallel
@@ -30,6 +30,7 @@ def test_pipeline_stages_multiply_and_data_parallel_replicas_unless_they_share()
 SIZES = st.sampled_from((1, 2, 4))
 
 
+@settings(deadline=None)
 @given(tensor=SIZES, pipeline=SIZES, replicas=SIZES, shared=st.booleans())
 def test_a_launch_counts_as_a_plan_does(tensor: int, pipeline: int, replicas: int, shared: bool) -> None:
     sizes = {"--tp": tensor, "--pp-size": pipeline, "--dp-size": replicas}

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from msgspec import Struct
+
 from tui.app.core import LaunchedServer
 from tui.app.notices import Trouble
 from tui.budget.types import FlagChange
@@ -29,8 +31,7 @@ class AdviceQuestion:
     gpus: GpuReading = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class AdviceAnswer:
+class AdviceAnswer(Struct, frozen=True):
     """What it did in the last hour, what limits it now, and what would help.
 
     Attributes:

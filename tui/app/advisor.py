@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
+
+from msgspec.structs import replace
 
 from tui.app.advice import AdviceAnswer, AdviceQuestion
 from tui.app.bridge import in_thread

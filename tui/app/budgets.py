@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from tui.app.core import Adjusted, LaunchedServer, LaunchRequest
 from tui.app.notices import Trouble
 from tui.budget.types import MemoryBudget
@@ -36,8 +38,7 @@ class BudgetQuestion:
     in_steps: bool = field(default=False, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetAnswer:
+class BudgetAnswer(Struct, frozen=True):
     """The budget, or why there is none.
 
     Attributes:
@@ -46,7 +47,7 @@ class BudgetAnswer:
 
     question: BudgetQuestion
     budget: MemoryBudget | None
-    trouble: Trouble = field(default=Trouble(""))
+    trouble: Trouble = Trouble("")
     lacks_changes: bool = False
 
 

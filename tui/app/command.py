@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.binding import Binding
 
 from tui.app.keys import DEFAULT_KEYS, NO_KEY, Keys
@@ -13,8 +13,7 @@ from tui.observe import Instance
 READ_ONLY = "read-only: nothing is changed"
 
 
-@dataclass(frozen=True, slots=True)
-class Situation:
+class Situation(Struct, frozen=True):
     """What decides whether a command makes sense now.
 
     Attributes:
@@ -34,8 +33,7 @@ def _nothing(_: Situation) -> str | None:
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(Struct, frozen=True):
     """A command; key, footer, palette entry, help and availability come from here.
 
     Attributes:

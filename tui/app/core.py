@@ -8,6 +8,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, Protocol
 
+from msgspec import Struct
+
 from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.metrics.limits import Bound, Limit
@@ -27,8 +29,7 @@ if TYPE_CHECKING:
     from tui.sglang.flags import FlagInventory
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchRequest:
+class LaunchRequest(Struct, frozen=True):
     """What a person asked to launch; None leaves the choice to the preset and the core.
 
     Attributes:
@@ -92,8 +93,7 @@ Editable = Adjusted | LaunchRequest
 """A launch to be made, whose flags a person may still change."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlagSheet:
+class FlagSheet(Struct, frozen=True):
     """The flags that a launch starts from, and those that there are.
 
     Attributes:
@@ -111,8 +111,7 @@ class FlagSheet:
     is_own: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Worked:
+class Worked(Struct, frozen=True):
     """An earlier launch that became ready.
 
     Attributes:
@@ -123,8 +122,7 @@ class Worked:
     difference: tuple[DiffLine, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StopOutcome:
+class StopOutcome(Struct, frozen=True):
     """How a stop ended.
 
     Attributes:

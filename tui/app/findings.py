@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from msgspec import Struct
+
 from tui.app.core import LaunchedServer
 from tui.app.notices import Trouble
 from tui.diagnosis.diagnosis import Change
@@ -27,13 +29,12 @@ class ExplanationQuestion:
     gpus: GpuReading = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class ExplanationAnswer:
+class ExplanationAnswer(Struct, frozen=True):
     """The explanation, or why there is none."""
 
     about: LaunchedServer
     explanation: Explanation | None
-    trouble: Trouble = field(default=Trouble(""))
+    trouble: Trouble = Trouble("")
 
 
 class Alarm(Protocol):

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.app.core import FlagSheet
 from tui.budget.types import MemoryBudget
@@ -32,8 +34,7 @@ _NOT_SHOWN = frozenset({"model-path", "host", "port"})  # the launch itself has 
 _MOST_FOUND = 60
 
 
-@dataclass(frozen=True, slots=True)
-class FlagRow:
+class FlagRow(Struct, frozen=True):
     """One row.
 
     Attributes:

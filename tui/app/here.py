@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from textual.dom import DOMNode
 from textual.keys import key_to_character
 from textual.screen import Screen
@@ -14,16 +14,14 @@ from tui.app.command import Command, Situation
 from tui.app.keys import keys_of, name_of
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """One widget or screen, and the commands that it lists in its `COMMAND_LIST`."""
 
     node: DOMNode
     commands: tuple[Command, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Usable:
+class Usable(Struct, frozen=True):
     """A command, and those of its keys that reach it from here."""
 
     command: Command

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import string
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.app.theme import HOLDER_COLOURS
 from tui.app.words import format_indices
@@ -25,8 +27,7 @@ _UNTOLD_FROM_BYTES = 64 * MIB
 Letters = Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Struct, frozen=True):
     """One party that holds memory.
 
     Attributes:

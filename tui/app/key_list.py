@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from textual.keys import format_key
 
 from tui.app.command import Command
@@ -15,8 +15,7 @@ from tui.app.preferences import read_preferences
 from tui.settings import Settings
 
 
-@dataclass(frozen=True, slots=True)
-class KeyRow:
+class KeyRow(Struct, frozen=True):
     """One command.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.app.notices import Kind, Notice
 from tui.keeper.states import State
@@ -12,8 +13,7 @@ from tui.observe import Instance, Snapshot
 _TOLD = frozenset({State.READY, State.FAILED, State.LOST, State.STOPPED})
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(Struct, frozen=True):
     """A launch has come to a state."""
 
     name: str

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui.app.core import StopOutcome
 from tui.errors import SgltuiError
@@ -25,16 +26,14 @@ class Kind(Enum):
     PROBLEM = "problem"
 
 
-@dataclass(frozen=True, slots=True)
-class Trouble:
+class Trouble(Struct, frozen=True):
     """What went wrong, and what to do next."""
 
     what: str
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Struct, frozen=True):
     """One line of news.
 
     Attributes:

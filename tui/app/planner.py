@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
+from msgspec import structs
+
 from tui.app.bridge import in_thread
 from tui.app.budgets import BudgetAnswer, BudgetQuestion
 from tui.app.core import Core
@@ -65,7 +67,7 @@ class Planner:
         if not (question.in_steps and may_change):
             self._show(answer)
             return
-        self._show(replace(answer, lacks_changes=True))
+        self._show(structs.replace(answer, lacks_changes=True))
         if await self._is_quiet():
             self._show(await self._answer(question, changes=True))
         else:  # unless it is overtaken

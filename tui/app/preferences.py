@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.app.keymap import read_keys
 from tui.app.keys import DEFAULT_KEYS, Keys
@@ -12,8 +13,7 @@ from tui.settings import Settings
 from tui.toml_decode import TomlDocument, did_you_mean, read_toml
 
 
-@dataclass(frozen=True, slots=True)
-class Preferences:
+class Preferences(Struct, frozen=True):
     """What a person set.
 
     Attributes:

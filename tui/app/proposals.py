@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from tui.app.core import LaunchRequest
 from tui.errors import UsageError
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 _PORT_LIMIT = 65535
 
 
-@dataclass(frozen=True, slots=True)
-class Fields:
+class Fields(Struct, frozen=True):
     """The fields of the form as text; empty: the core chooses."""
 
     name: str

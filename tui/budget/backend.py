@@ -6,7 +6,7 @@ Sources: SGLang server_args.py _get_default_attn_backend and _handle_attention_b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.refusal import RefusedLaunch
 from tui.budget.types import PlanRequest
@@ -45,8 +45,7 @@ _SINK_ARCHITECTURES = frozenset({"GptOssForCausalLM"})
 _FOR_SINKS = {_HOPPER: "fa3", _BLACKWELL: "trtllm_mha"}
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(Struct, frozen=True):
     """The outcome.
 
     Attributes:

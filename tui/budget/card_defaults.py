@@ -6,7 +6,7 @@ is that of the smallest card that nvidia-smi shows, whatever CUDA_VISIBLE_DEVICE
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.rules import Fraction, Rules
 
@@ -26,8 +26,7 @@ _EARLY_SMALL_GIB, _EARLY_LARGE_GIB = 35, 160
 _EARLY_SMALL, _EARLY_MIDDLE, _EARLY_LARGE = (2048, 8, 80), (8192, 160, 160), (16384, 160, 160)
 
 
-@dataclass(frozen=True, slots=True)
-class CardDefaults:
+class CardDefaults(Struct, frozen=True):
     """What is used where flags say nothing: tokens of a prefill chunk, requests of the largest decode graph."""
 
     chunked_prefill_size: int

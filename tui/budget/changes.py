@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.budget.parallel import read_parallel
 from tui.budget.plan import plan
@@ -34,8 +36,7 @@ _USEFUL_TOKENS = 2048
 _MENDED = "0.5.13"  # the release without the fixed reservation for drafts
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A change that may help: values to set by flag, flags to leave out, or a release.
 
     Attributes:

@@ -6,7 +6,7 @@ arg_groups/memory_hook.py:281-462. Run with the real resolution of 0.5.11 and 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.fraction_early import early_fraction
 from tui.budget.graphs import Graphs
@@ -28,8 +28,7 @@ _BASE_LAYERS, _BASE_WIDTH = 24, 1024
 _DEFAULT_PREFILL_TOKENS = 16384
 
 
-@dataclass(frozen=True, slots=True)
-class Workload:
+class Workload(Struct, frozen=True):
     """What the reserve is computed from.
 
     Attributes:

@@ -6,8 +6,10 @@ arg_groups/cuda_graph_hook.py, memory_hook.py:60.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget.card_defaults import CardDefaults
 from tui.budget.parallel import Parallel
@@ -21,8 +23,7 @@ _LATENT_LIMIT, _LATENT_LIMIT_LATER = 2048, 8192
 _LLAMA2_LIMIT = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Graphs:
+class Graphs(Struct, frozen=True):
     """Sizes that are captured.
 
     Attributes:

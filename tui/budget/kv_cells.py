@@ -7,7 +7,7 @@ model_runner_kv_cache_mixin.py:134 and 0.5.23 kv_cache_configurator.py (calculat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.model.shapes import Attention, GroupedQuery, Latent
 
@@ -17,8 +17,7 @@ _SCALE_BYTES = 4
 _ROPE_BYTES = 2  # the part with positions stays bfloat16 beside an fp8 latent
 
 
-@dataclass(frozen=True, slots=True)
-class KvDtype:
+class KvDtype(Struct, frozen=True):
     """The KV cache's dtype.
 
     Attributes:
@@ -35,8 +34,7 @@ class KvDtype:
         return self.name.startswith("fp8")
 
 
-@dataclass(frozen=True, slots=True)
-class TokenBytes:
+class TokenBytes(Struct, frozen=True):
     """One token's bytes on one rank, all layers of a kind together.
 
     Attributes:
@@ -102,8 +100,7 @@ def index_bytes(attention: Latent, layers: int, pool: int) -> int:
     return -(-key // pool) * layers
 
 
-@dataclass(frozen=True, slots=True)
-class CellSize:
+class CellSize(Struct, frozen=True):
     """What sizing charges for a token of `max_total_num_tokens`.
 
     Attributes:

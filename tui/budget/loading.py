@@ -7,7 +7,7 @@ communicator and a loader take is estimated from public logs.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.settings import Settings
 from tui.budget.speculation import Speculation
@@ -31,8 +31,7 @@ _UNIFIED = ((12, 1),)
 _PAGE_CACHE = (0.4, 0.0, 0.8)
 
 
-@dataclass(frozen=True, slots=True)
-class Loaded:
+class Loaded(Struct, frozen=True):
     """One rank's load.
 
     Attributes:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget import words
 from tui.budget.caches import kv_cache, state_cache
@@ -48,8 +49,7 @@ def _blank(
     return MemoryBudget(request.model.name, request.release.text, request.cards, verdict, stage, reason, error)
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(Struct, frozen=True):
     """Before the weights: items of each rank, and what is free on the fullest."""
 
     items: tuple[tuple[BudgetItem, ...], ...]
@@ -57,8 +57,7 @@ class _Start:
     low_gib: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(Struct, frozen=True):
     """Everything that is known before the pools are sized; shapes and loads are a pipeline stage's each."""
 
     request: PlanRequest

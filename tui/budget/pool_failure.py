@@ -7,7 +7,8 @@ Sources: SGLang 0.5.11 pool_configurator.py:40 and managers/tp_worker.py:297; 0.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.budget.rules import StateSplit
 from tui.budget.settings import Settings
@@ -20,8 +21,7 @@ NOT_ENOUGH = "RuntimeError: Not enough memory. Please try to increase --mem-frac
 _FEWEST_TOKENS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class PoolFailure:
+class PoolFailure(Struct, frozen=True):
     """Why.
 
     Attributes:
@@ -33,8 +33,7 @@ class PoolFailure:
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Sized:
+class Sized(Struct, frozen=True):
     """What was sized, for the checks that follow."""
 
     share: StateShare | None

@@ -6,7 +6,7 @@ Sources: SGLang 0.5.11 model_executor/model_runner_kv_cache_mixin.py:57-131 and 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.kv_cells import CellSize, TokenBytes, grouped_bytes, index_bytes, latent_bytes, layers_on_stage
 from tui.budget.pool_failure import PoolFailure, Sized, find_failure
@@ -26,8 +26,7 @@ _NO_TOKENS = TokenPool(0, None)
 _ONE_DRAFT_LAYER = "0.5.18"
 
 
-@dataclass(frozen=True, slots=True)
-class Shapes:
+class Shapes(Struct, frozen=True):
     """What a stage stores: per token, and per state slot.
 
     Attributes:
@@ -47,8 +46,7 @@ class Shapes:
         return self.cell.full.stored * self.draft_layers // self.full_layers if self.full_layers else 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(Struct, frozen=True):
     """The outcome on one stage.
 
     Attributes:

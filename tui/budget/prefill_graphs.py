@@ -8,7 +8,8 @@ configs/model_config.py of each (lists of architectures).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.budget.parallel import Parallel
 from tui.budget.types import PlanRequest
@@ -46,8 +47,7 @@ _MULTIMODAL_SINCE = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """A reason for none.
 
     Attributes:

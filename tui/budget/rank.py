@@ -6,7 +6,8 @@ before the pools (SGLang 0.5.11 managers/scheduler.py:692, 0.5.23 managers/sched
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget import reserve
 from tui.budget.loading import Loaded
@@ -17,8 +18,7 @@ from tui.budget.types import Basis, BudgetItem, Card, KvCache, PlanRequest, Rank
 from tui.units import GIB, MIB
 
 
-@dataclass(frozen=True, slots=True)
-class RankParts:
+class RankParts(Struct, frozen=True):
     """What a rank's budget is put together from."""
 
     card: Card

@@ -7,10 +7,11 @@ logs say. Files and lines are named beside the formulas that use a rule.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import replace
 from packaging.version import Version
 
 from tui.sglang.versions import NEWEST_KNOWN, Release
@@ -32,8 +33,7 @@ class Fraction(StrEnum):
     BY_WORK = "a reserve by prefill chunk and graphs"
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(Struct, frozen=True):
     """What a release does. The defaults are those of 0.4.3, the oldest that logs tell of.
 
     Attributes of the automatic memory fraction:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget.backend import Backend, resolve_backend
 from tui.budget.card_defaults import card_defaults
@@ -24,8 +25,7 @@ _BLACKWELL = 10
 _SWA_RATIO = 0.8
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """Resolved.
 
     Attributes:

@@ -7,7 +7,7 @@ auto_choose_speculative_params (0.5.6.post2:4649, 0.5.11:7471), arg_groups/specu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.refusal import RefusedLaunch
 from tui.budget.types import PlanRequest
@@ -55,8 +55,7 @@ _OWN_DRAFT = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Speculation:
+class Speculation(Struct, frozen=True):
     """Resolved.
 
     Attributes:

@@ -7,7 +7,7 @@ floats and byte integers; the steps below keep its order, so that roundings agre
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.rules import Rules, StateSplit
 from tui.units import GIB
@@ -15,8 +15,7 @@ from tui.units import GIB
 _SLOTS_WITHOUT_RADIX_CACHE = 512  # 0.5.6 to 0.5.8: used when nobody says how many requests
 
 
-@dataclass(frozen=True, slots=True)
-class StateDemand:
+class StateDemand(Struct, frozen=True):
     """What decides the split.
 
     Attributes:
@@ -43,8 +42,7 @@ class StateDemand:
     memory_ratio: float
 
 
-@dataclass(frozen=True, slots=True)
-class StateShare:
+class StateShare(Struct, frozen=True):
     """The outcome.
 
     Attributes:

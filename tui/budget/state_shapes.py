@@ -7,7 +7,8 @@ Source: SGLang 0.5.11 and 0.5.23 configs/mamba_utils.py (Mamba2StateShape, KimiL
 from __future__ import annotations
 
 import typing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.model.shapes import KdaState, LightningState, Mamba2State, State
 
@@ -15,8 +16,7 @@ _FLOAT32_BYTES = 4
 DTYPE_BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "float8_e4m3fn": 1}
 
 
-@dataclass(frozen=True, slots=True)
-class StateBytes:
+class StateBytes(Struct, frozen=True):
     """One slot's bytes on one rank, all linear layers together.
 
     Attributes:

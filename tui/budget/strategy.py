@@ -7,7 +7,7 @@ kv_cache_configurator.py:3062).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.backend import Backend
 from tui.budget.refusal import RefusedLaunch
@@ -45,8 +45,7 @@ _UNBUFFERED = frozenset(
 _NO_RADIX_BEFORE = {"KimiLinearForCausalLM": "0.5.14", "BailingMoeV2_5ForCausalLM": "0.5.13"}
 
 
-@dataclass(frozen=True, slots=True)
-class StateStrategy:
+class StateStrategy(Struct, frozen=True):
     """The outcome.
 
     Attributes:

@@ -6,7 +6,7 @@ Sources: SGLang 0.5.11 pool_configurator.py (calculate_pool_sizes) and model_run
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.budget.kv_cells import CellSize
 from tui.budget.rules import Rules
@@ -15,8 +15,7 @@ _REQUESTS_A_CONTEXT = 512
 _FEWEST_REQUESTS, _MOST_REQUESTS = 2048, 4096
 
 
-@dataclass(frozen=True, slots=True)
-class TokenPool:
+class TokenPool(Struct, frozen=True):
     """Tokens of the pool; `sliding` those of the sliding-window layers, or None."""
 
     tokens: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+from msgspec import Struct, field
 
 from tui.budget.rules import Rules, rules_of
 from tui.model.shapes import Model
@@ -40,8 +41,7 @@ class Stage(StrEnum):
     RUNTIME = "runtime"
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """One GPU as a launch will find it.
 
     Attributes:
@@ -62,8 +62,7 @@ class Card:
     holders: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """Figures of an earlier launch that replace the plan's own, in GiB as logs print them; None where there is none.
 
     Attributes:
@@ -77,8 +76,7 @@ class Measured:
     draft_weights_gib: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRequest:
+class PlanRequest(Struct, frozen=True):
     """What a plan is made from.
 
     Attributes:
@@ -116,8 +114,7 @@ class PlanRequest:
         return default if text is None else text.strip().lower() in ("1", "true", "yes", "y", "on")
 
 
-@dataclass(frozen=True, slots=True)
-class BudgetItem:
+class BudgetItem(Struct, frozen=True):
     """One use of a GPU's memory.
 
     Attributes:
@@ -132,8 +129,7 @@ class BudgetItem:
     formula: str
 
 
-@dataclass(frozen=True, slots=True)
-class TimelinePoint:
+class TimelinePoint(Struct, frozen=True):
     """Free memory once a stage is over; `low` if everything estimated turns out large."""
 
     stage: str
@@ -143,8 +139,7 @@ class TimelinePoint:
     fails_as: Stage
 
 
-@dataclass(frozen=True, slots=True)
-class RankBudget:
+class RankBudget(Struct, frozen=True):
     """One GPU's share. `items` add up to what is used at the end, `timeline` goes from the start to serving."""
 
     gpu: int
@@ -153,8 +148,7 @@ class RankBudget:
     timeline: tuple[TimelinePoint, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StateCache:
+class StateCache(Struct, frozen=True):
     """Recurrent state, as SGLang sizes and logs it.
 
     Attributes:
@@ -179,8 +173,7 @@ class StateCache:
         return self.conv + self.ssm + self.intermediate_ssm + self.intermediate_conv
 
 
-@dataclass(frozen=True, slots=True)
-class KvCache:
+class KvCache(Struct, frozen=True):
     """The KV cache of the target model.
 
     Attributes:
@@ -207,8 +200,7 @@ class KvCache:
         return sum(part for part in parts if part is not None)
 
 
-@dataclass(frozen=True, slots=True)
-class FlagChange:
+class FlagChange(Struct, frozen=True):
     """A single change that alters the verdict, found by planning again with it.
 
     Attributes:
@@ -227,8 +219,7 @@ class FlagChange:
     costs: str
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBudget:
+class MemoryBudget(Struct, frozen=True):
     """The answer. Scalars are of the worst rank; None where a figure isn't known or wasn't reached.
 
     Attributes:

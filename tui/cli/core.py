@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
 
+from msgspec import structs
+
 from tui.app.core import Adjusted, Editable, FlagSheet, LaunchedServer, LaunchRequest, StopOutcome, Worked
 from tui.budget.types import FlagChange, MemoryBudget
 from tui.cli.context import Context
@@ -127,7 +129,7 @@ class LocalCore:
         spec, own = self._edited(about), about.pids if isinstance(about, Adjusted) else frozenset[int]()
         visible = os.environ.get("CUDA_VISIBLE_DEVICES")
         budget = self._budgets.plan_spec(spec, gpus, visible, own, changes=changes)
-        return replace(budget, warnings=(*self._lint(spec), *budget.warnings))
+        return structs.replace(budget, warnings=(*self._lint(spec), *budget.warnings))
 
     def gpu_choices(self, about: Editable, gpus: GpuReading) -> tuple[JudgedChoice, ...]:
         """The GPUs that a launch could be given, each with what the plan says."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from datetime import datetime
+
+from msgspec.structs import replace
 
 from tui.cli.context import open_context, print_json
 from tui.diagnosis.answer import to_json

@@ -6,7 +6,8 @@ import argparse
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tui.budget.answer import to_json
 from tui.budget.types import Basis, BudgetItem, Card, FlagChange, Measured, MemoryBudget, RankBudget, Verdict

@@ -8,6 +8,8 @@ from dataclasses import replace
 from difflib import unified_diff
 from typing import Any
 
+from msgspec import structs
+
 from tui.cli.context import Context, open_context, print_json
 from tui.cli.saving import save_draft
 from tui.cli.say import say
@@ -77,7 +79,7 @@ def _check(context: Context, preset: Preset, options: argparse.Namespace) -> tup
     else:
         target = recorded_target(parse_release(options.sglang))
         moved = translate(preset.flags, _written_for(preset), target)
-        spec = replace(spec, flags=moved.flags)
+        spec = structs.replace(spec, flags=moved.flags)
     try:
         cards = cards_of(choose_gpus(spec, target.release, context.reader.read()))
     except SgltuiError:
@@ -95,7 +97,7 @@ def _engine(context: Context, preset: Preset) -> Target:
         found = find_interpreter(preset.engine.python, settings.python, places.simulated, places.settings_file)
     except SgltuiError as error:
         target = written_for or recorded_target(parse_release(str(NEWEST_KNOWN)))
-        return replace(target, note=f"{error.what}: held against the flags of SGLang {target.release.text}")
+        return structs.replace(target, note=f"{error.what}: held against the flags of SGLang {target.release.text}")
     environment = plain_environment(spec_from_preset(preset))
     return ask_target(found, places.flag_cache, environment, tell_of_asking(say, found))
 
@@ -111,9 +113,7 @@ def _moved_preset(preset: Preset, moved: Translation, release: str) -> Preset:
 
 def replace_release(preset: Preset, release: str) -> Any:
     """Its engine, written for another release."""
-    from msgspec.structs import replace as replace_struct  # noqa: PLC0415 - dataclasses' own has the same name
-
-    return replace_struct(preset.engine, sglang=release)
+    return structs.replace(preset.engine, sglang=release)
 
 
 def _show(preset: Preset, checked: Checked, moved: Translation | None, release: str | None) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import asdict
 
 from msgspec import structs
 
@@ -47,7 +46,12 @@ def _smoke(recorded: Recorded, target: Target, *, as_json: bool) -> ExitCode:
         say(f"{recorded.files.smoke} can't be written: {error.strerror}")
     if as_json:
         print_json(
-            {"schema": result.schema, "name": recorded.launch.name, "launch": recorded.launch.launch, **asdict(result)}
+            {
+                "schema": result.schema,
+                "name": recorded.launch.name,
+                "launch": recorded.launch.launch,
+                **structs.asdict(result),
+            }
         )
     elif result.ok:
         print(f"{recorded.launch.name}: {_describe(result)}")
@@ -82,7 +86,7 @@ def _load(context: Context, recorded: Recorded, target: Target, plan: load.Plan,
     if as_json:
         print_json(
             {"schema": 1, "name": recorded.launch.name, "launch": recorded.launch.launch, **load_as_json(outcome)}
-            | {"limit": structs.asdict(limit) | {"changes": [asdict(change) for change in changes]}}
+            | {"limit": structs.asdict(limit) | {"changes": [structs.asdict(change) for change in changes]}}
         )
     else:
         print("\n".join(describe_load(outcome, limit, changes, ascii_only=_is_ascii())))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget.fp8_cache import DOUBT
 from tui.diagnosis.detective import Detective
@@ -21,8 +23,7 @@ _CHUNKS = (8192, 4096, 2048, 1024)
 _MENDED = "0.5.13"  # the first release that doesn't reserve drafts' states for all allowed requests
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """What the advice follows from."""
 
     detective: Detective

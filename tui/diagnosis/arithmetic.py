@@ -7,7 +7,8 @@ plan is wrong about this machine, and nothing of it is told.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tui.budget.changes import find_changes
 from tui.budget.parallel import read_parallel

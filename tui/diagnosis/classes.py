@@ -6,14 +6,14 @@ memory is what ran out, and what it means. Collected from public issue threads a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Direction = Literal["up", "down", "leave"]
 
 
-@dataclass(frozen=True, slots=True)
-class FailureClass:
+class FailureClass(Struct, frozen=True):
     """One class.
 
     Attributes:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.budget.types import MemoryBudget, RankBudget
 from tui.units import GIB
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One use of memory; None: not planned, or not logged."""
 
     component: str
@@ -26,8 +26,7 @@ class Row:
         return round(self.logged_gib - self.planned_gib, 2)
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """Both, line by line.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.diagnosis.choose import choose_root
 from tui.diagnosis.classes import CLASSES, NONE, UNKNOWN, Direction
@@ -25,8 +26,7 @@ _CAPACITY = re.compile(r"GPU \d{1,3} has a total capacity of (?P<total>[\d.]{1,1
 _FULL_GIB = 0.5  # so little left before a graph that the next one fails
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What is the matter, before it is put into words.
 
     Attributes:

@@ -7,8 +7,11 @@ start over begins a new launch: what the earlier one left is forgotten.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.diagnosis import scan
 from tui.diagnosis.figures import Figures
@@ -48,8 +51,7 @@ _STAGE_MARKS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A line of progress, for who asks where it stopped."""
 
     line: int

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from tui.diagnosis.classes import CLASSES, Direction
 from tui.diagnosis.findings import Finding
@@ -32,8 +33,7 @@ class Confidence(StrEnum):
     LOW = "low"
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """What is known of an end, or of a moment, from outside of the log.
 
     Attributes:
@@ -51,8 +51,7 @@ class Ending:
     card_gib: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Something to change before the next launch.
 
     Attributes:
@@ -69,8 +68,7 @@ class Change:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True):
     """The answer; the fields of `sgltui explain --json`.
 
     Attributes:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
+
 from tui.diagnosis.server_args import Value
 from tui.sglang import log_events as ev
 
@@ -169,8 +171,7 @@ def _floats(*ranks: RankFigures) -> list[float]:
     return [rank.last_avail for rank in ranks if rank.last_avail is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class _NoSummary:
+class _NoSummary(Struct, frozen=True):
     max_running_requests: int | None = None
     chunked_prefill_size: int | None = None
     context_len: int | None = None

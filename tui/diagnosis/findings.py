@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.diagnosis.rule import Severity
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """Something a person should know.
 
     Attributes:
@@ -28,8 +29,7 @@ class Finding:
     severity: Severity = Severity.WARNING
 
 
-@dataclass(frozen=True, slots=True)
-class FindingRule:
+class FindingRule(Struct, frozen=True):
     """A kind of line.
 
     Attributes:

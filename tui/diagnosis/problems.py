@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from tui.diagnosis.severity import severity_of
 from tui.logs.highlight import LineKind, classify
@@ -12,8 +12,7 @@ from tui.logs.text import sanitize
 _FRAMES = frozenset({LineKind.TRACEBACK, LineKind.ACCESS, LineKind.BATCH})
 
 
-@dataclass(frozen=True, slots=True)
-class KnownProblems:
+class KnownProblems(Struct, frozen=True):
     """A sieve, like those of `tui.logs.sieve`: warnings that look like any other line pass, too."""
 
     _looks: Problems = field(default_factory=Problems)

@@ -6,7 +6,8 @@ Secrets and the paths of home directories are replaced: it is made to be shown t
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from tui.diagnosis.diagnosis import Diagnosis
 from tui.diagnosis.redaction import redact
@@ -22,8 +23,7 @@ _TOLD = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(Struct, frozen=True):
     """What a report tells beside the diagnosis.
 
     Attributes:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
+from msgspec import Struct
+
 from tui.diagnosis.classes import CLASSES, Direction
 from tui.diagnosis.progress import Stage
 from tui.sglang.versions import Release
@@ -36,8 +38,7 @@ class Reach(IntEnum):
     STAMPED = 2  # also the beginning of a message with SGLang's stamp
 
 
-@dataclass(frozen=True, slots=True)
-class Circumstances:
+class Circumstances(Struct, frozen=True):
     """What is known of the moment at which a line was logged.
 
     Attributes:

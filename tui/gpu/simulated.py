@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.gpu import GpuMemory, GpuProblem, GpuProcess, GpuReading, GpuSnapshot
 from tui.gpu.capability import capability_of
@@ -18,8 +19,7 @@ _IDLE_W, _FULL_W, _BUSY_W = 80.0, 15.0, 410.0
 _BUSY_PERCENT = 97
 
 
-@dataclass(frozen=True, slots=True)
-class SimulatedReader:
+class SimulatedReader(Struct, frozen=True):
     """A `GpuReader` of the simulated machine in `directory`."""
 
     directory: Path

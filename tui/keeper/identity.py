@@ -72,11 +72,13 @@ def boot_id() -> str:
     return (PROC / "sys/kernel/random/boot_id").read_text().strip()
 
 
+@lru_cache(maxsize=1)
 def pid_namespace() -> str:
     """Which pid namespace our pids belong to (`pid:[4026531836]`)."""
     return str((PROC / "self/ns/pid").readlink())
 
 
+@lru_cache(maxsize=1)
 def time_namespace() -> str:
     """By which clock start times are told to us: another time namespace sees the same process start at another tick."""
     try:
@@ -163,6 +165,7 @@ def this_machine() -> dict[str, str]:
     }
 
 
+@lru_cache(maxsize=1)
 def _machine_id() -> str:
     try:
         return Path("/etc/machine-id").read_text().strip()

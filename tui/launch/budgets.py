@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget.changes import find_changes
 from tui.budget.plan import plan
@@ -48,16 +50,14 @@ _GROWING = frozenset({State.PENDING, State.STARTING, State.LOADING})
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
+class _Plain(Struct, frozen=True):
     """A budget without the changes that would make it fit, and what they are found from."""
 
     request: PlanRequest
     budget: MemoryBudget
 
 
-@dataclass(frozen=True, slots=True)
-class _Files:
+class _Files(Struct, frozen=True):
     """A model's files as they are now; looked for once a plan.
 
     Attributes:

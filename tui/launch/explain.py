@@ -11,13 +11,13 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field, replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-from msgspec import structs
+from msgspec import Struct, field, structs
+from msgspec.structs import replace
 
 from tui.atomic import write_atomic
 from tui.diagnosis.advice import advise
@@ -56,8 +56,7 @@ _BLOCK_BYTES = MIB
 _CONTEXT_LINES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """What is to be explained, and what is known of it beside its log.
 
     Attributes:
@@ -79,8 +78,7 @@ class Case:
     machine: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Explained:
+class Explained(Struct, frozen=True):
     """A diagnosis with the detective that made it, whose arguments and secrets a report needs."""
 
     case: Case

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from tui.diagnosis.stored import Answer
 from tui.keeper.states import ENDED, State
@@ -23,8 +24,7 @@ class Mark(Enum):
     CONTEXT = "context"
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class Quote(Struct, frozen=True):
     """A line of the log, safe to show, without secrets."""
 
     number: int
@@ -33,8 +33,7 @@ class Quote:
     mark: Mark
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """What is the matter with one launch.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.errors import ExitCode, RefusedError, SgltuiError
 from tui.gpu import GpuProcess, GpuReading, GpuSnapshot
@@ -64,8 +65,7 @@ def check_fit(
     warn(f"launched all the same: {told}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """What the plan says, as far as a launch needs it; `help` is the best change, in words."""
 
     exceeds: bool

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.budget.types import Card
 from tui.errors import RefusedError, SgltuiError, UsageError
@@ -26,8 +27,7 @@ from tui.sglang.target import Target, ask_target, cached_target
 _DECIDED_HERE = ("model-path", "port", "host")
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """What was found, and against whose flags.
 
     Attributes:

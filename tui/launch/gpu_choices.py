@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.budget.types import MemoryBudget, Stage, Verdict
 from tui.budget.words import describe_capacity
@@ -15,8 +16,7 @@ _TENSOR_SIZES = (1, 2, 4, 8)
 _MOST_ALONE = 16  # a machine with more GPUs shows the first ones; any other can be typed
 
 
-@dataclass(frozen=True, slots=True)
-class GpuChoice:
+class GpuChoice(Struct, frozen=True):
     """GPUs to launch on.
 
     Attributes:
@@ -33,8 +33,7 @@ class GpuChoice:
         return ",".join(map(str, self.gpus))
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedChoice:
+class JudgedChoice(Struct, frozen=True):
     """What the plan says of a choice.
 
     Attributes:

@@ -6,11 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from tui.errors import RefusedError, UsageError
 from tui.gpu import GpuReading
@@ -32,8 +32,7 @@ _WORDS_LIMIT = 80
 _NO_MARK = "no launch of ours has this mark"
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     """A tree of processes that SGLang has started.
 
     Attributes:
@@ -52,8 +51,7 @@ class Leftover:
     mark: str = _NO_MARK
 
 
-@dataclass(frozen=True, slots=True)
-class LeftoverProcess:
+class LeftoverProcess(Struct, frozen=True):
     """One process as it is shown to who has to confirm; `held_bytes` is None where the driver doesn't tell."""
 
     pid: int

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct
+
 _KEYS = ("KillUserProcesses", "KillOnlyUsers", "KillExcludeUsers")
 _YES = frozenset({"yes", "y", "true", "t", "1", "on"})
 # Later ones win; a file of the same name further in front hides one behind (logind.conf.d(5)).
@@ -22,8 +24,7 @@ _SESSION = re.compile(r"/session-[^/]+\.scope(?:/|$)", re.MULTILINE)
 _MANAGER = re.compile(r"/user@\d+\.service(?:/|$)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(Struct, frozen=True):
     """Why servers that are started from here end at a logout, and what to do about it."""
 
     why: str

@@ -11,12 +11,12 @@ import hashlib
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from tui.atomic import write_atomic
 from tui.budget.types import Card, Measured
@@ -74,8 +74,7 @@ class Entry(msgspec.Struct, frozen=True):
     schema: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Recalled:
+class Recalled(Struct, frozen=True):
     """What is known from an earlier launch."""
 
     measured: Measured

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget.changes import find_changes
 from tui.budget.plan import plan
@@ -36,8 +38,7 @@ _VARIABLE_PREFIX = "SGLANG_"
 _ANY_PORT = 30000
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
+class Described(Struct, frozen=True):
     """GPUs that needn't exist: so many equal ones.
 
     Attributes:

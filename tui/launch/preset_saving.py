@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.errors import SgltuiError
 from tui.gpu import GpuReading
@@ -15,8 +16,7 @@ from tui.paths import Places
 from tui.presets.store import Draft, draft, save
 
 
-@dataclass(frozen=True, slots=True)
-class PresetDraft:
+class PresetDraft(Struct, frozen=True):
     """A preset that is to be saved.
 
     Attributes:

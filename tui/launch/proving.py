@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from tui.errors import SgltuiError
 from tui.gpu import GpuReading
@@ -28,8 +29,7 @@ from tui.units import GIB
 _MAX_BYTES = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Proven:
+class Proven(Struct, frozen=True):
     """What is to be saved, and what a person should know about it.
 
     Attributes:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.budget.types import MemoryBudget, Stage, Verdict
 from tui.errors import ExitCode, RefusedError, SgltuiError
@@ -36,8 +38,7 @@ class NotReleasedError(SgltuiError):
     exit_code = ExitCode.NOT_CLEAN
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A launch as it will be made, and what it comes from.
 
     Attributes:

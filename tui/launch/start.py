@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.errors import RefusedError, UsageError
 from tui.gpu import GpuReader, GpuReading, GpuSnapshot
@@ -36,8 +37,7 @@ _DAY_S = 24 * 60 * 60
 DEFAULT_HOST = "127.0.0.1"  # SGLang's own default, 0.5.6 to 0.5.23
 
 
-@dataclass(frozen=True, slots=True)
-class Prepared:
+class Prepared(Struct, frozen=True):
     """A launch with its secrets and its typed words read; what is left to decide depends on the machine."""
 
     spec: LaunchSpec

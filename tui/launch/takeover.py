@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from msgspec import structs
+
 from tui.errors import RefusedError
 from tui.gpu import GpuReading
 from tui.keeper import procfs
@@ -34,7 +36,7 @@ def import_running(places: Places, pid: int, reading: GpuReading, name: str | No
     if beside is not None and beside.is_dir():
         remarks.append(Remark("changed", f"{preset.model} is {beside} from where it was started"))
         preset = replace(preset, model=str(beside))
-    return replace(imported, preset=preset, remarks=tuple(remarks))
+    return structs.replace(imported, preset=preset, remarks=tuple(remarks))
 
 
 def _visible(pid: int) -> str | None:

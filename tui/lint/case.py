@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from tui.budget.types import Card, PlanRequest
 from tui.model.shapes import Model
@@ -13,8 +14,7 @@ from tui.sglang.target import Target
 from tui.sglang.versions import Release
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """A command line, as the release reads it, and what it is for.
 
     Attributes:

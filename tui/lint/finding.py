@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 
 class Severity(StrEnum):
@@ -16,16 +17,14 @@ class Severity(StrEnum):
     NOTE = "note"  # good to know
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """Flags to change, by name without dashes."""
 
     set: Mapping[str, Any] = field(default_factory=dict)
     unset: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """One fault.
 
     Attributes:

@@ -7,8 +7,9 @@ The same checks stand in server_args.py of 0.5.11 (from line 6972) and, unless a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.lint.case import Case
 from tui.lint.finding import Finding, Fix, Severity
@@ -19,8 +20,7 @@ _IDLE_WITHOUT = ("max-lora-rank", "lora-target-modules", "max-loras-per-batch", 
 _NEVER_WITH_LORA = ("STANDALONE", "FROZEN_KV_MTP")
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """A check of a command line that serves adapters.
 
     Attributes:

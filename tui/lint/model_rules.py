@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.budget.parallel import read_parallel
 from tui.budget.refusal import RefusedLaunch
@@ -34,8 +35,7 @@ _MIN_CAPABILITY = {
 _NEWEST_OF_FP4 = "0.5.12"
 
 
-@dataclass(frozen=True, slots=True)
-class _Idle:
+class _Idle(Struct, frozen=True):
     """Flags without effect with some models.
 
     Attributes:

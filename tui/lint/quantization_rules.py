@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.budget.fp8_cache import SURE_FROM, can_read_fp8, default_backend
 from tui.lint.case import Case
@@ -29,8 +30,7 @@ _JUDGED = frozenset({
 })  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class _Cards:
+class _Cards(Struct, frozen=True):
     """A KV cache type that needs certain cards.
 
     Attributes:

@@ -8,8 +8,9 @@ never fires.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.lint.finding import Severity
 
@@ -20,8 +21,7 @@ def _is_set(value: Any) -> bool:
     return value not in (None, False)
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """A flag that needs others beside it.
 
     Attributes:
@@ -41,8 +41,7 @@ class Needs:
     until: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Excludes:
+class Excludes(Struct, frozen=True):
     """Two flags that exclude each other.
 
     Attributes:
@@ -62,8 +61,7 @@ class Excludes:
     until: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Takes:
+class Takes(Struct, frozen=True):
     """Values that a flag takes although its parser takes others, too."""
 
     id: str

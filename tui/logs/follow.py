@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.logs.file import Cursor, LogFile
 from tui.logs.lines import LineBuffer
@@ -17,8 +18,7 @@ LINE_BYTES = MIB
 _BLOCK_BYTES = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class LogChunk:
+class LogChunk(Struct, frozen=True):
     """What one look at a log brought.
 
     Attributes:

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.errors import UsageError
 from tui.logs.text import sanitize
@@ -19,8 +20,7 @@ _HARD = re.compile(r"\(\?|\\[xuUN\d]")  # flags, lookarounds, characters by numb
 _SEEN_CHARACTERS = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """What lines are looked for.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from tui.logs.highlight import LineKind, classify
 from tui.logs.text import sanitize
@@ -29,8 +30,7 @@ class Sieve(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Problems:
+class Problems(Struct, frozen=True):
     """Lines at which a problem begins or is named: of a traceback its first and its last."""
 
     def may_hold(self, data: bytes) -> bool:
@@ -46,8 +46,7 @@ class Problems:
         return kind in PROBLEMS and (kind is not LineKind.TRACEBACK or _TRACEBACK in text)
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(Struct, frozen=True):
     """All lines but access lines, or Prefill and Decode lines, or both.
 
     Attributes:
@@ -68,8 +67,7 @@ class Hidden:
         return not (self.access and _ACCESS.search(line, 0, 64))
 
 
-@dataclass(frozen=True, slots=True)
-class All:
+class All(Struct, frozen=True):
     """What passes every one of several."""
 
     sieves: tuple[Sieve, ...]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Event, Thread
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.errors import SgltuiError
 from tui.logs.file import LogFile
@@ -23,8 +25,7 @@ _LATE_BYTES = 16 * MIB  # more than this is not followed, but begun anew from th
 _ABOVE_BYTES = 2 * MIB  # nobody gets through 20,000 lines before the rest is counted
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """What a refresh found.
 
     Attributes:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPResponse
 from typing import Any
+
+from msgspec import Struct
 
 from tui.sglang.http import Endpoint, NoAnswerError, request
 from tui.text import printable
@@ -31,8 +32,7 @@ class RefusedError(NoAnswerError):
         self.status = status
 
 
-@dataclass(frozen=True, slots=True)
-class Generation:
+class Generation(Struct, frozen=True):
     """One that was completed.
 
     Attributes:

@@ -8,8 +8,9 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
+
+from msgspec import Struct
 
 from tui.metrics.generation import Generation, RefusedError, chat, complete
 from tui.metrics.live import LiveMetrics
@@ -20,8 +21,7 @@ _SAMPLE_S = 1.0  # each is a line in the server's log
 _WORDS = ("river", "copper", "seven", "lantern", "quiet", "orbit", "meadow", "signal", "amber", "thread")
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Struct, frozen=True):
     """What to send.
 
     Attributes:
@@ -34,8 +34,7 @@ class Plan:
     tokens: int = 128
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """The server at one moment.
 
     Attributes:
@@ -48,8 +47,7 @@ class Sample:
     memory_bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """How it went.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from http import HTTPStatus
+
+from msgspec import Struct, structs
 
 from tui.atomic import write_atomic
 from tui.keeper.files import LaunchFiles
@@ -18,8 +19,7 @@ _LIMIT_S = 120.0
 _NO_CHAT = (HTTPStatus.BAD_REQUEST, HTTPStatus.NOT_FOUND, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
-@dataclass(frozen=True, slots=True)
-class Smoke:
+class Smoke(Struct, frozen=True):
     """How a smoke request went; what `smoke.json` holds.
 
     Attributes:
@@ -61,7 +61,9 @@ def keep(files: LaunchFiles, result: Smoke) -> None:
     Raises:
         OSError: it can't be written.
     """
-    write_atomic(files.smoke, json.dumps({"schema": result.schema, **asdict(result)}, indent=1).encode() + b"\n")
+    write_atomic(
+        files.smoke, json.dumps({"schema": result.schema, **structs.asdict(result)}, indent=1).encode() + b"\n"
+    )
 
 
 def _generate(endpoint: Endpoint, limit_s: float) -> Generation:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tui.errors import UsageError
 from tui.keeper.files import LaunchFiles
@@ -18,8 +19,7 @@ from tui.sglang.versions import Release, parse_release
 from tui.sglang.words import Words
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """One launch that serves.
 
     Attributes:
@@ -59,8 +59,7 @@ def _usual_running(words: Words) -> int:
     return SPECULATIVE_REQUESTS if words.has("--speculative-algorithm") else LEAST_REQUESTS
 
 
-@dataclass(frozen=True, slots=True)
-class Capacity:
+class Capacity(Struct, frozen=True):
     """What a server settled on at its start, by its log; None where that doesn't tell.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.metrics.exposition import Counters
 
@@ -11,8 +12,7 @@ _SPAN_S = 60.0
 _MOST = 120
 
 
-@dataclass(frozen=True, slots=True)
-class Recent:
+class Recent(Struct, frozen=True):
     """Of the last minute, or since the start where that is all there is.
 
     Attributes:

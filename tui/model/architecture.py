@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from tui.model import blocks, decoders
 from tui.model.blueprint import Parameter, size_parameters
@@ -18,8 +19,7 @@ from tui.model.towers import qwen_vision
 _Drafts = Callable[[Context], Iterator[Parameter]]
 
 
-@dataclass(frozen=True, slots=True)
-class Architecture:
+class Architecture(Struct, frozen=True):
     """How a family's parameters are built.
 
     Attributes:

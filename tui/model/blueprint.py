@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from math import prod
+
+from msgspec import Struct
 
 from tui.model.quantization import Scheme
 from tui.model.tensors import Tensor
@@ -12,8 +13,7 @@ from tui.model.tensors import Tensor
 _MATRIX = 2  # dimensions
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter.
 
     Attributes:

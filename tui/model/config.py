@@ -5,8 +5,9 @@ Sources: SGLang's `configs/model_config.py` and `utils/hf_transformers/common.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from tui.model.attention import index_bytes
 from tui.model.document import describe
@@ -51,8 +52,7 @@ _ALWAYS_BFLOAT16 = frozenset({"MistralLarge3ForCausalLM", "PixtralForConditional
 _VOCABULARY_LIMIT = 1 << 28
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
+class Decoded(Struct, frozen=True):
     """A config, decoded.
 
     Attributes:

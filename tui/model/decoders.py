@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.model import blocks
 from tui.model.blueprint import Parameter
@@ -14,8 +15,7 @@ from tui.model.shapes import Experts, GroupedQuery, Latent, Mamba2State, Model
 LayerBuilder = Callable[["Context", str, int], Iterator[Parameter]]
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What a layer is built from: the decoded model and the text part of its config."""
 
     model: Model

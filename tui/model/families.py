@@ -11,9 +11,10 @@ Hugging Face itself leaves out what equals the class's default.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
+
+from msgspec import Struct, field
 
 from tui.model import attention, layers, state
 from tui.model.attention import AttentionReader
@@ -21,8 +22,7 @@ from tui.model.section import Section
 from tui.model.state import StateReader
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """Architectures that are read alike.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+
+from msgspec import Struct
 
 # What occurs in published configs: an escaped dot, digits, anything. Other expressions from a file aren't run: one
 # could take for ever.
@@ -14,8 +15,7 @@ _SPECIAL = re.compile(r"[\\()\[\]{}|+?^$]")
 _MOST_PATTERNS = 5000
 
 
-@dataclass(frozen=True, slots=True)
-class ModuleSet:
+class ModuleSet(Struct, frozen=True):
     """Modules by name: `lm_head`, `model.layers.*.self_attn`, or an expression after `re:`."""
 
     patterns: tuple[str, ...] = ()

@@ -7,9 +7,10 @@ experts). Compared with the parameters that releases 0.5.11 and 0.5.23 make, ran
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
+
+from msgspec import Struct
 
 from tui.model.shapes import Shard
 
@@ -19,8 +20,7 @@ MLP, EXPERTS, SHARED_EXPERTS, ROUTER, NORMS, OTHER = "mlp", "experts", "shared e
 _AUDIO_TOWER = "audio tower"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a tensor belongs.
 
     Attributes:

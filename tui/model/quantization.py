@@ -6,7 +6,7 @@ Sources: `_parse_quant_hf_config` and `_parse_modelopt_quant_config` of SGLang's
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from tui.model.modules import ModuleSet
 from tui.model.section import Section
@@ -17,8 +17,7 @@ _FP4_SCALARS = 2 * _FLOAT32  # NVFP4: a global scale for the weights and one for
 _MOST_BITS, _MOST_GROUP = 16, 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Scheme:
+class Scheme(Struct, frozen=True):
     """What a quantised matrix takes: packed elements, and scales for blocks, groups, rows or the whole.
 
     Attributes:
@@ -57,8 +56,7 @@ class Scheme:
         return size
 
 
-@dataclass(frozen=True, slots=True)
-class QuantizationConfig:
+class QuantizationConfig(Struct, frozen=True):
     """A checkpoint's quantisation.
 
     Attributes:

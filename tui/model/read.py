@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from tui.model.architecture import compute_weights
 from tui.model.config import Decoded, decode_config

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tui.model.document import describe
 from tui.model.errors import ModelError
@@ -19,8 +21,7 @@ MOST_TOKENS = (1 << 31) - 1
 _REQUIRED: Final = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(Struct, frozen=True):
     """An object of a config.
 
     A key whose value is null counts as absent, as it does for Hugging Face's config classes.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class GroupedQuery:
+
+class GroupedQuery(Struct, frozen=True):
     """Multi-head or grouped-query attention of one kind of layer."""
 
     heads: int
@@ -16,8 +16,7 @@ class GroupedQuery:
     v_head_dim: int
 
 
-@dataclass(frozen=True, slots=True)
-class Latent:
+class Latent(Struct, frozen=True):
     """Multi-head latent attention (DeepSeek's MLA).
 
     Attributes:
@@ -37,8 +36,7 @@ class Latent:
     index_pool: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Attention:
+class Attention(Struct, frozen=True):
     """The layers that keep keys and values.
 
     Attributes:
@@ -59,8 +57,7 @@ class Attention:
     pooled_since: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mamba2State:
+class Mamba2State(Struct, frozen=True):
     """Recurrent state of Mamba2 and gated-delta-net layers (Qwen3-Next, Qwen3.5): a convolution and an SSM matrix.
 
     Attributes:
@@ -78,8 +75,7 @@ class Mamba2State:
     short_conv_bytes: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class KdaState:
+class KdaState(Struct, frozen=True):
     """Recurrent state of Kimi-delta-attention layers."""
 
     layers: tuple[int, ...]
@@ -90,8 +86,7 @@ class KdaState:
     conv_kernel: int
 
 
-@dataclass(frozen=True, slots=True)
-class LightningState:
+class LightningState(Struct, frozen=True):
     """Recurrent state of lightning-attention layers: a matrix a head, no convolution."""
 
     layers: tuple[int, ...]
@@ -102,8 +97,7 @@ class LightningState:
 State = Mamba2State | KdaState | LightningState
 
 
-@dataclass(frozen=True, slots=True)
-class Vision:
+class Vision(Struct, frozen=True):
     """The vision tower's config, as SGLang's own heuristic reads it; None where the config has no such field.
 
     Attributes:
@@ -115,8 +109,7 @@ class Vision:
     heads: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Experts:
+class Experts(Struct, frozen=True):
     """A mixture of experts.
 
     Attributes:
@@ -128,8 +121,7 @@ class Experts:
     intermediate_size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Quantization:
+class Quantization(Struct, frozen=True):
     """How a checkpoint is quantised.
 
     Attributes:
@@ -155,8 +147,7 @@ class Shard(StrEnum):
     COPIED = "copied"  # each rank has all of it
 
 
-@dataclass(frozen=True, slots=True)
-class WeightGroup:
+class WeightGroup(Struct, frozen=True):
     """Tensors of one layer that are divided alike.
 
     Attributes:
@@ -174,8 +165,7 @@ class WeightGroup:
     convertible: int
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
+class Weights(Struct, frozen=True):
     """A checkpoint's tensors.
 
     Attributes:
@@ -189,8 +179,7 @@ class Weights:
     exact: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """Everything the budget wants to know of a model.
 
     Attributes:

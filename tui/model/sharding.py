@@ -7,8 +7,9 @@ Sources: SGLang's `layers/vocab_parallel_embedding.py`, `layers/linear.py`, `lay
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Final
+
+from msgspec import Struct
 
 from tui.model import placement
 from tui.model.quirks import WITH_VISION_DP
@@ -86,8 +87,7 @@ def rank_parts(
     return parts
 
 
-@dataclass(frozen=True, slots=True)
-class _Split:
+class _Split(Struct, frozen=True):
     """One way of dividing a model."""
 
     model: Model

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from tui.errors import UsageError
 from tui.paths import Places, find_shipped_presets
@@ -18,16 +19,14 @@ _SUFFIX = ".toml"
 Origin: TypeAlias = Literal["project", "user", "shipped"]
 
 
-@dataclass(frozen=True, slots=True)
-class PresetProblem:
+class PresetProblem(Struct, frozen=True):
     """A file or folder that can't be used, and why."""
 
     path: Path
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Presets:
+class Presets(Struct, frozen=True):
     """All presets by name, and what is wrong with the rest.
 
     Attributes:

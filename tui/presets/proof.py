@@ -6,9 +6,10 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
 
 from tui.errors import UsageError
 from tui.presets.preset import Evidence, Preset
@@ -32,8 +33,7 @@ class Standing(StrEnum):
     UNTESTED = "untested"
 
 
-@dataclass(frozen=True, slots=True)
-class Here:
+class Here(Struct, frozen=True):
     """This machine, as far as a proof depends on it.
 
     Attributes:

@@ -9,8 +9,9 @@ import difflib
 import os
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.atomic import sync_directory, write_atomic
 from tui.errors import RefusedError, UsageError
@@ -24,8 +25,7 @@ _MOST_VERSIONS = 10_000
 _VERSION = re.compile(r"\.~(\d+)~")
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A preset that is to be saved.
 
     Attributes:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from msgspec import Struct
+
 from tui.errors import UsageError
 from tui.hiding import hide_secrets
 from tui.sglang.flags import FlagInventory
@@ -29,8 +31,7 @@ class Command:
     shown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TypedFlags:
+class TypedFlags(Struct, frozen=True):
     """Words typed behind `--`, without those that the launch itself decides; None where they weren't typed."""
 
     model: str | None

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from tui.errors import UsageError
 from tui.sglang.flags import Flag, FlagInventory
@@ -27,8 +27,7 @@ _MAX_NODES = 10_000  # aliases may name one node a million times
 _MAX_DEPTH = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """A command line with its config file.
 
     Attributes:
@@ -65,8 +64,7 @@ def merge_config(
     return Merged((*own, *words[:at], *words[at + 2 :]), len(own), path)
 
 
-@dataclass(frozen=True, slots=True)
-class _Rules:
+class _Rules(Struct, frozen=True):
     """How a release turns a key into words."""
 
     release: Release

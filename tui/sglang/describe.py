@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from tui.sglang.flags import Flag, FlagInventory
 
@@ -22,8 +23,7 @@ class Kind(StrEnum):
     LIST = "list"  # several words
 
 
-@dataclass(frozen=True, slots=True)
-class Description:
+class Description(Struct, frozen=True):
     """A flag for a form.
 
     Attributes:

@@ -7,8 +7,9 @@ calls `cuda-graph-max-bs`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from tui.errors import UsageError
 from tui.sglang.command import redact
@@ -18,8 +19,7 @@ from tui.sglang.renames import RENAMES
 from tui.toml_decode import did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
-class FlagEdit:
+class FlagEdit(Struct, frozen=True):
     """What to change. Names are without dashes.
 
     Attributes:
@@ -47,8 +47,7 @@ class FlagEdit:
         return FlagEdit(tuple(pair for pair in self.set if pair[0] != name), _without(self.unset, name))
 
 
-@dataclass(frozen=True, slots=True)
-class GivenFlag:
+class GivenFlag(Struct, frozen=True):
     """One flag of a command line.
 
     Attributes:
@@ -64,8 +63,7 @@ class GivenFlag:
     typed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DiffLine:
+class DiffLine(Struct, frozen=True):
     """One flag in a comparison of two command lines; without secrets.
 
     Attributes:

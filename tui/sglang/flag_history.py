@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.sglang.versions import Release
 
 _FILE = Path(__file__).parent / "data" / "flag-history.json"  # printed by tests/oracles/flag_history.py
 
 
-@dataclass(frozen=True, slots=True)
-class Life:
+class Life(Struct, frozen=True):
     """A flag's releases.
 
     Attributes:

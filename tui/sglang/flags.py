@@ -17,6 +17,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from tui.errors import UsageError
 
 FlagType = Literal["str", "int", "float", "human_int", "json", "json_list", "nullable_str"]
@@ -26,8 +28,7 @@ RELEASES = ("0.5.6.post2", "0.5.11", "0.5.23")
 _DATA = Path(__file__).parent / "data"
 
 
-@dataclass(frozen=True, slots=True)
-class Flag:
+class Flag(Struct, frozen=True):
     """One flag of a release.
 
     Attributes:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from http.client import BadStatusLine, HTTPException, HTTPResponse
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from tui.keeper.names import connect
 from tui.keeper.readiness import reachable
 
@@ -47,8 +49,7 @@ class Endpoint:
     tls: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A whole answer."""
 
     status: int

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
+
 from tui.errors import RefusedError
 from tui.sglang.ask import NO_ANSWER, ask, explain_silence
 from tui.sglang.references import expand_home
@@ -63,8 +65,7 @@ _HEAD_BYTES = 4096
 _found: dict[Path, _Answer] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """What an interpreter said, and the files by which it can be told that it would say the same again."""
 
     version: str

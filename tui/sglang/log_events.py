@@ -6,13 +6,12 @@ printed the line didn't give it. Memory figures can be negative (a loader gave b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 # --- the main process starts
 
 
-@dataclass(frozen=True, slots=True)
-class ServerArgsLogged:
+class ServerArgsLogged(Struct, frozen=True):
     """`server_args=...`: the arguments are settled; from here on the children start.
 
     Attributes:
@@ -22,15 +21,13 @@ class ServerArgsLogged:
     as_dict: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ArgparseError:
+class ArgparseError(Struct, frozen=True):
     """The command line was refused; `text` is argparse's sentence without the program's name."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class FetchProgress:
+class FetchProgress(Struct, frozen=True):
     """`Fetching N files`: the Hugging Face hub's bar over the files of a model."""
 
     done: int
@@ -40,43 +37,37 @@ class FetchProgress:
 # --- a rank sets up its GPU
 
 
-@dataclass(frozen=True, slots=True)
-class DistributedInitBegin:
+class DistributedInitBegin(Struct, frozen=True):
     """`Init torch distributed begin` (0.5.23: `Init parallel begin`)."""
 
 
-@dataclass(frozen=True, slots=True)
-class DistributedInitEnd:
+class DistributedInitEnd(Struct, frozen=True):
     """`Init torch distributed ends` (0.5.23: `Init parallel ends`), with what NCCL and the CUDA context took."""
 
     elapsed_s: float | None
     usage_gib: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryBaseline:
+class MemoryBaseline(Struct, frozen=True):
     """`Memory baseline taken` (0.5.23): where the older releases' `usage_gib` of the distributed init went."""
 
     usage_gib: float
 
 
-@dataclass(frozen=True, slots=True)
-class LoadWeightBegin:
+class LoadWeightBegin(Struct, frozen=True):
     """`Load weight begin`; once for the target model and once for each draft model."""
 
     avail_gib: float
 
 
-@dataclass(frozen=True, slots=True)
-class ShardProgress:
+class ShardProgress(Struct, frozen=True):
     """The bar over checkpoint shards: "Loading ... checkpoint shards", "Multi-thread loading ... shards"."""
 
     done: int
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoadWeightEnd:
+class LoadWeightEnd(Struct, frozen=True):
     """`Load weight end`.
 
     Attributes:
@@ -97,8 +88,7 @@ class LoadWeightEnd:
 # --- pools
 
 
-@dataclass(frozen=True, slots=True)
-class MambaCache:
+class MambaCache(Struct, frozen=True):
     """`Mamba Cache is allocated`: the state pool of a hybrid model.
 
     Attributes:
@@ -113,8 +103,7 @@ class MambaCache:
     intermediate_conv_gib: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class KvCache:
+class KvCache(Struct, frozen=True):
     """`KV Cache is allocated`: K and V apart, or one figure for MLA models.
 
     Attributes:
@@ -131,16 +120,14 @@ class KvCache:
     label: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SlidingWindowPools:
+class SlidingWindowPools(Struct, frozen=True):
     """`Use sliding window memory pool`: tokens of the full-attention and of the windowed layers."""
 
     full_tokens: int | None
     swa_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class SwaKvPool:
+class SwaKvPool(Struct, frozen=True):
     """`SWAKVPool mem usage`: both pools of a model with sliding windows together."""
 
     usage_gib: float
@@ -148,15 +135,13 @@ class SwaKvPool:
     full_tokens: int
 
 
-@dataclass(frozen=True, slots=True)
-class MemoryPoolEnd:
+class MemoryPoolEnd(Struct, frozen=True):
     """`Memory pool end`; once for the target model and once for each draft model."""
 
     avail_gib: float
 
 
-@dataclass(frozen=True, slots=True)
-class PoolSummary:
+class PoolSummary(Struct, frozen=True):
     """`max_total_num_tokens=...`: what the scheduler settled on, from tensor-parallel rank 0 alone."""
 
     max_total_num_tokens: int
@@ -170,8 +155,7 @@ class PoolSummary:
 # --- graphs
 
 
-@dataclass(frozen=True, slots=True)
-class GraphCaptureBegin:
+class GraphCaptureBegin(Struct, frozen=True):
     """`Capture ... graph begin`.
 
     Attributes:
@@ -182,8 +166,7 @@ class GraphCaptureBegin:
     avail_gib: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GraphCaptureEnd:
+class GraphCaptureEnd(Struct, frozen=True):
     """`Capture ... graph end`; `kind` as in GraphCaptureBegin."""
 
     kind: str
@@ -192,8 +175,7 @@ class GraphCaptureEnd:
     avail_gib: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class GraphProgress:
+class GraphProgress(Struct, frozen=True):
     """The bar over the shapes being captured or compiled.
 
     Attributes:
@@ -210,27 +192,23 @@ class GraphProgress:
 # --- serving
 
 
-@dataclass(frozen=True, slots=True)
-class HttpListening:
+class HttpListening(Struct, frozen=True):
     """`Uvicorn running on ...`. Not ready yet: the warm-up follows."""
 
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class BindError:
+class BindError(Struct, frozen=True):
     """Uvicorn couldn't take its port; `text` is the reason with the address."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(Struct, frozen=True):
     """`The server is fired up and ready to roll!`. Also printed when another server answers on the port."""
 
 
-@dataclass(frozen=True, slots=True)
-class PrefillBatch:
+class PrefillBatch(Struct, frozen=True):
     """`Prefill batch`.
 
     Attributes:
@@ -256,8 +234,7 @@ class PrefillBatch:
         return self.new_seqs == 1 and self.new_tokens == 1 and self.cached_tokens == 0
 
 
-@dataclass(frozen=True, slots=True)
-class DecodeBatch:
+class DecodeBatch(Struct, frozen=True):
     """`Decode batch`, each 40 steps.
 
     Attributes:
@@ -281,25 +258,21 @@ class DecodeBatch:
 # --- the end
 
 
-@dataclass(frozen=True, slots=True)
-class Draining:
+class Draining(Struct, frozen=True):
     """`SIGTERM received`: no new requests, the running ones are waited for."""
 
 
-@dataclass(frozen=True, slots=True)
-class GracefulExit:
+class GracefulExit(Struct, frozen=True):
     """`Gracefully exiting`, every 5 s until no request is left."""
 
     remaining: int
 
 
-@dataclass(frozen=True, slots=True)
-class HttpShutdown:
+class HttpShutdown(Struct, frozen=True):
     """Uvicorn's `Shutting down`."""
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessException:
+class ProcessException(Struct, frozen=True):
     """`Scheduler hit an exception: Traceback ...`: the traceback follows in the next lines, and the process ends.
 
     Attributes:
@@ -309,18 +282,15 @@ class ProcessException:
     process: str
 
 
-@dataclass(frozen=True, slots=True)
-class WarmupFailed:
+class WarmupFailed(Struct, frozen=True):
     """`Initialization failed. warmup error: Traceback ...`: the traceback follows, and the server kills itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class SigquitReceived:
+class SigquitReceived(Struct, frozen=True):
     """A child told the main process that it failed. A consequence, never a cause."""
 
 
-@dataclass(frozen=True, slots=True)
-class ChildCrashed:
+class ChildCrashed(Struct, frozen=True):
     """`Subprocess scheduler_0 (pid=...) crashed with exit code ...`; negative: the signal."""
 
     name: str

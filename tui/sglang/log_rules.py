@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.sglang.log_events import (
     ArgparseError,
@@ -48,8 +49,7 @@ Match = re.Match[str]
 Builder = Callable[[Match], Event]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """One kind of line.
 
     Attributes:

@@ -8,8 +8,9 @@ Lines of the main process and the detokenizer have no tag. Without a stamp come 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from tui.sglang.log_events import UNSTAMPED, Event
 from tui.sglang.log_rules import RULES, STARTS
@@ -31,8 +32,7 @@ _FRAGMENT_LIMIT = 512  # a stamp may follow this much of a bar or of another pro
 _EVENT_LIMIT = 8192  # no line that says something is longer; prompts and argument dumps are
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
+class LogLine(Struct, frozen=True):
     """One line without its prefixes.
 
     Attributes:

@@ -12,6 +12,8 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
+from msgspec import Struct
+
 from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
 from tui.sglang.versions import Release, parse_release
 
@@ -31,8 +33,7 @@ class Trouble(StrEnum):
     STRAY = "stray word"
 
 
-@dataclass(frozen=True, slots=True)
-class FlagTrouble:
+class FlagTrouble(Struct, frozen=True):
     """One thing that the parser refuses.
 
     Attributes:
@@ -45,8 +46,7 @@ class FlagTrouble:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """A flag as it was typed.
 
     Attributes:

@@ -8,12 +8,12 @@ of 0.5.14 to 0.5.19 (server_args.py add_cli_args, 0.5.14 and 0.5.19). When each 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct, field
 
-@dataclass(frozen=True, slots=True)
-class Rename:
+
+class Rename(Struct, frozen=True):
     """One flag that became another; names without dashes.
 
     Attributes:

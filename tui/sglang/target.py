@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import Struct
 
 from tui.sglang.flag_cache import read_cached, write_cached
 from tui.sglang.flags import FlagInventory
@@ -16,8 +17,7 @@ from tui.sglang.parse import inventories_for
 from tui.sglang.versions import Release, describe_doubts, parse_release
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """Flags of one SGLang.
 
     Attributes:

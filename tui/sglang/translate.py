@@ -6,6 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from tui.sglang.flag_history import find_life
 from tui.sglang.flags import Flag, FlagInventory
 from tui.sglang.parse import read_value
@@ -22,8 +24,7 @@ from tui.sglang.renames import (
 from tui.sglang.target import Target
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """Flags that others stand in for; `new` is empty where nothing has to.
 
     Attributes:
@@ -35,8 +36,7 @@ class Change:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
-class Lost:
+class Lost(Struct, frozen=True):
     """A flag that can't be carried over, why, and what to do instead."""
 
     name: str
@@ -44,8 +44,7 @@ class Lost:
     remedy: str
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(Struct, frozen=True):
     """What a translation came to.
 
     Attributes:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
+from msgspec import Struct
 from packaging.version import InvalidVersion, Version
 
 from tui.errors import UsageError
@@ -15,8 +15,7 @@ _NOT_A_RELEASE = Version("0.1")  # setuptools-scm writes 0.0.0.devN where it fin
 
 
 @functools.total_ordering
-@dataclass(frozen=True, slots=True)
-class Release:
+class Release(Struct, frozen=True):
     """One SGLang, ordered by its number.
 
     Attributes:

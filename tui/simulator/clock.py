@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 PACE_VARIABLE = "SGLTUI_SIM_PACE"
 _SHORTEST_TICK_S = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class Clock:
+class Clock(Struct, frozen=True):
     """Waits that are real seconds times `pace`; a pace of 0 waits for nothing."""
 
     pace: float

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tui.simulator.clock import Clock
 from tui.simulator.log import Log, progress
@@ -23,8 +24,7 @@ class CaptureError(Exception):
     """A capture that failed, in SGLang's words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """One family of graphs: how its lines are worded in the release that captures it, and what it takes."""
 
     begin: tuple[str, ...]
@@ -66,8 +66,7 @@ VERIFY_0523 = _kind_0523("target verify", _DECODE_DETAIL, _BATCH_BAR, 20)
 DRAFT_0523 = _kind_0523("draft decode", _DECODE_DETAIL, _BATCH_BAR, 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(Struct, frozen=True):
     """Captures graphs on one device.
 
     Attributes:

@@ -6,21 +6,19 @@ Sizes are those of the public checkpoints in bfloat16: weights from their safete
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 GIB = 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(Struct, frozen=True):
     """Linear-attention state of one request slot, in bytes (state in float32)."""
 
     conv_bytes: int
     ssm_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A model's own draft layers (MTP).
 
     Attributes:
@@ -34,8 +32,7 @@ class Draft:
     kv_bytes_per_token: int
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """What a model takes on the GPU."""
 
     architecture: str

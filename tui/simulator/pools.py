@@ -7,8 +7,9 @@ tests can hold one against the other. Sizes are bytes on one GPU.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from tui.simulator.models import Model, State
 from tui.simulator.ranks import gpus_per_replica
@@ -26,16 +27,14 @@ class PoolError(Exception):
         self.kind = kind
 
 
-@dataclass(frozen=True, slots=True)
-class Memory:
+class Memory(Struct, frozen=True):
     """Free memory that pool sizing starts from: before the weights, and now."""
 
     before_bytes: int
     now_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class StatePool:
+class StatePool(Struct, frozen=True):
     """The Mamba cache: slots, and what they take.
 
     Attributes:
@@ -63,8 +62,7 @@ class StatePool:
         return self.conv_bytes + self.ssm_bytes + self.draft_conv_bytes + self.draft_ssm_bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Pools:
+class Pools(Struct, frozen=True):
     """What is allocated."""
 
     tokens: int

@@ -6,12 +6,12 @@ with several stages takes 15 s to stop. Other ways to split a model are refused 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Rank:
+
+class Rank(Struct, frozen=True):
     """One scheduler's place.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tui.machine_file import MachineFile
 from tui.simulator.clock import Clock
@@ -17,8 +18,7 @@ from tui.simulator.switches import Switches
 OLD_RELEASE = "0.5.11"
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(Struct, frozen=True):
     """One server.
 
     Attributes:
@@ -53,8 +53,7 @@ class Setup:
         return batches
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """What one process of a server works with."""
 
     setup: Setup

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import FieldInfo
 
 from tui.toml_decode.lines import find_line
@@ -25,8 +25,7 @@ _WHERE = re.compile(r" - at `\$(.*)`$")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
-@dataclass(frozen=True, slots=True)
-class TomlDocument:
+class TomlDocument(Struct, frozen=True):
     """A file that is valid TOML. Its `text` is kept to find lines in."""
 
     path: Path

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 # Gathering costs the square of a statement's length; hand-written ones are short. Behind a longer one no line is told.
 _LONGEST_LINES, _LONGEST_CHARACTERS = 200, 64 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
+class _Statement(Struct, frozen=True):
     """One heading, key with value, comment or blank line.
 
     Attributes:

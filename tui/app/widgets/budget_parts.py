@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.app.holders import FOREIGN, RESERVED
 from tui.budget.types import Basis, BudgetItem, MemoryBudget, RankBudget, Stage
 from tui.units import format_gib
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(Struct, frozen=True):
     """What parts there are, in the order of the bar.
 
     Attributes:
@@ -27,8 +28,7 @@ class Kind:
     components: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One part of one GPU's budget, in bytes.
 
     Attributes:
@@ -46,8 +46,7 @@ class Part:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+class Fill(Struct, frozen=True):
     """How a budget fills one GPU, in bytes.
 
     Attributes:

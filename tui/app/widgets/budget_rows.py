@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
+from msgspec import Struct
+from msgspec.structs import replace
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -22,8 +23,7 @@ _GRAPHS = "CUDA graphs"  # the log tells of all captures together
 _WORTH_SAYING = GIB // 20
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One line of the table in words.
 
     Attributes:
@@ -42,8 +42,7 @@ class Row:
     measured: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Columns:
+class _Columns(Struct, frozen=True):
     """Widths in cells; no room for reasons: 0."""
 
     name: int

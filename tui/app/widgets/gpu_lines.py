@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from rich.cells import cell_len
 from textual.content import Content
 
@@ -37,8 +37,7 @@ _FOLD_LEAST, _FOLD_GAP = 66, "   "
 History = Callable[[str], Sequence[Figures]]
 
 
-@dataclass(frozen=True, slots=True)
-class _Row:
+class _Row(Struct, frozen=True):
     """One GPU, or a part of one, in words: its head, its figures (most important first), who holds it, its history."""
 
     head: str
@@ -48,8 +47,7 @@ class _Row:
     history: Sequence[Figures] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Grid:
+class _Grid(Struct, frozen=True):
     """The cells of each column: head, bar, the figures that are shown, each of the two plots."""
 
     head: int

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from textual.content import Content
 
 from tui.app.advice import AdviceAnswer
@@ -26,8 +26,7 @@ _NO_FLAG = "no single flag would help on these GPUs, as far as can be planned"
 _ALL_THEY_CAN = "no flag gives it more: its GPUs do all they can"
 
 
-@dataclass(frozen=True, slots=True)
-class _Curve:
+class _Curve(Struct, frozen=True):
     """One row. `top` is what fills a cell; None: as much as it was at most."""
 
     label: str

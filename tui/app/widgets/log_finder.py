@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from textual import work
 from textual.message import Message
 from textual.widget import Widget
@@ -21,8 +22,7 @@ from tui.logs.search import find_line
 from tui.logs.sieve import Sieve
 
 
-@dataclass(frozen=True, slots=True)
-class Quest:
+class Quest(Struct, frozen=True):
     """What is looked for.
 
     Attributes:

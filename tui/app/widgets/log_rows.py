@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from tui.logs.index import LineIndex
 from tui.logs.matches import MatchIndex
@@ -12,8 +13,7 @@ from tui.logs.matches import MatchIndex
 Lines: TypeAlias = LineIndex | MatchIndex
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """What the rows are: words of our own above, if any, then the lines of an index.
 
     Attributes:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import msgspec
+from msgspec import Struct
 
 from tui.errors import UsageError
 from tui.presets.importing.assemble import assemble
@@ -32,8 +32,7 @@ _NOT_FOUND = UsageError(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """What became of a command line.
 
     Attributes:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from tui.errors import UsageError
 from tui.presets.importing.flag_words import ReadFlags, read_flag_words

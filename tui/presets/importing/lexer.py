@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from tui.errors import UsageError
 
@@ -24,8 +25,7 @@ _ANSI = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", "'": "'", '"': '"', "e": "
 _BREAKS = " \t\n;&|()<>"
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A part of a word.
 
     Attributes:
@@ -44,8 +44,7 @@ class Piece:
 RawWord: TypeAlias = tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """One token; `pieces` of a word, `words` of an array `NAME=(…)`, `text` of everything else."""
 
     kind: Literal["word", "array", "operator", "redirection", "document", "comment"]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.hiding import HIDDEN, is_secret_flag
 from tui.presets.secrets import is_secret_variable
@@ -17,8 +20,7 @@ _ASSIGNED = re.compile(r"(?P<name>[\w-]+)(?P<between>[=:]\s*|\s+)(?P<value>[^\s'
 _TOKENS = re.compile(r"\b(?:hf_|sk-|ghp_|github_pat_|nvapi-)[\w-]{6,}|(?<=Bearer )[^\s'\"`]+", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Remark:
+class Remark(Struct, frozen=True):
     """One thing to know about an import.
 
     Attributes:

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
+from msgspec import Struct
+
 from tui.presets.importing.container_options import Published
 from tui.presets.importing.words import Word
 from tui.sglang.interpreter import Entry
@@ -17,8 +19,7 @@ _SCRIPT = "launch_server.py"
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 
 
-@dataclass(frozen=True, slots=True)
-class Start:
+class Start(Struct, frozen=True):
     """A server's place among the words of a command.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from tui.presets.importing.expand import expand
 from tui.presets.importing.lexer import Lexer, RawWord, Token
