@@ -55,6 +55,8 @@ def test_what_is_cut_fits_and_cuts_no_number(text: str, width: int) -> None:
         ("512 requests need 294 GiB", 30, "512 requests need 294 GiB"),
         ("512 requests need 294 GiB", 20, "512 requests need…"),
         ("512 requests need 294 GiB", 22, "512 requests need 294…"),
+        ("512 requests need 294 GiB", 23, "512 requests need 294…"),  # a whole word, and the gap behind it
+        ("512 requests need 294 GiB of state", 27, "512 requests need 294 GiB…"),
         ("qwen36-512-mtp", 9, "qwen36-…"),
         ("qwen36-mtp", 9, "qwen36-m…"),
         ("word", 1, "…"),

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from rich.cells import cell_len, set_cell_size
 
 from tui.keeper.states import State
 
 
-@dataclass(frozen=True, slots=True)
-class Glyphs:
+class Glyphs(Struct, frozen=True):
     """The few signs that aren't letters, in two sets."""
 
     ascii_only: bool
@@ -47,8 +45,8 @@ class Glyphs:
 def _whole_words(text: str, kept: str) -> str:
     """The beginning of a text without a piece of a word at its end, nor of a number where it is all one word."""
     rest = text[len(kept) :]
-    if not rest.startswith(" ") and " " in kept[len(kept) // 2 :].rstrip():
-        kept = kept[: kept.rstrip().rindex(" ")]
+    if not rest.startswith(" ") and not kept.endswith(" ") and " " in kept[len(kept) // 2 :]:
+        kept = kept[: kept.rindex(" ")]
     elif rest[:1].isdigit() or kept[-1:] in ".,":
         kept = kept.rstrip("0123456789.,")
     return kept.rstrip(" ,;")

@@ -12,6 +12,7 @@ from tui.app.glyphs import Glyphs
 from tui.app.gpu_history import STEP_S, GpuHistory
 from tui.app.holders import Letters
 from tui.app.widgets.gpu_lines import panel_lines, plot_cells
+from tui.app.widgets.room import inner_width
 from tui.app.widgets.text_line import TextLine
 from tui.app.words import short_gpu_name
 from tui.observe import Snapshot
@@ -51,7 +52,7 @@ class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._draw()
 
     def _draw(self) -> None:
-        if width := self.scrollable_content_region.width:
+        if width := inner_width(self):
             now_s = _clock()
             lines = panel_lines(
                 self._snapshot,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 from rich.cells import cell_len
 
 from tui.app.glyphs import Glyphs
@@ -16,7 +16,7 @@ from tui.metrics.live import LiveMetrics
 from tui.observe import BrokenRecord, Instance, Snapshot
 from tui.units import format_duration, format_gib
 
-_WIDE_FROM_CELLS, _WIDER_FROM_CELLS, _WIDEST_FROM_CELLS = 100, 118, 140  # the last word needs its room first
+_WIDE_FROM_CELLS, _WIDER_FROM_CELLS = 100, 118  # the last word needs its room first
 _NAME_SHARE = 0.4  # of the room that the name shares with the last word
 _NAME_LEAST = 10
 _PADDING = 2  # a cell on either side of each column
@@ -25,8 +25,7 @@ _STARTING = frozenset({State.PENDING, State.STARTING, State.LOADING})
 _WENT_WRONG = frozenset({State.FAILED, State.LOST})
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """One column; the room that is left goes to name and last word.
 
     Attributes:
@@ -49,12 +48,12 @@ COLUMNS = (
     Column("state", "state", 15),
     Column("gpu", "GPU", 3),
     Column("port", "port", 5, right=True, from_cells=_WIDE_FROM_CELLS),
-    Column("gib", "GiB", 6, right=True),
-    Column("up", "up", 6, right=True, from_cells=_WIDE_FROM_CELLS),
+    Column("gib", "GiB", 5, right=True),
+    Column("up", "up", 5, right=True, from_cells=_WIDE_FROM_CELLS),
     Column("requests", "run/queue", 9, right=True, from_cells=_WIDE_FROM_CELLS, is_live=True),
-    Column("speed", "tok/s", 6, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
-    Column("kv", "KV", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
-    Column("slots", "slots", 5, right=True, from_cells=_WIDEST_FROM_CELLS, is_live=True),
+    Column("speed", "tok/s", 5, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
+    Column("kv", "KV", 4, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
+    Column("slots", "slots", 5, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
     Column("word", "last word", 0),
 )
 _SINCE = "since"  # no column: how long a start takes already, behind the last word where no column says it
@@ -62,8 +61,7 @@ _FLEXIBLE = ("name", "word")
 _FIRST_TO_GO = ("slots", "kv", "speed", "port", "requests", "up", "gpu", "gib")  # where figures are longer than usual
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """Text and the theme's style for it."""
 
     text: str

@@ -1,26 +1,42 @@
-"""The table of servers: updated by difference, so that cursor and scroll position stay where they are."""
+"""The table of servers: a cell is painted only when it reads differently, and the cursor stays on its server."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
+from textual import events
 from textual.color import Color
-from textual.coordinate import Coordinate
+from textual.geometry import Region, Size
 from textual.message import Message
-from textual.theme import Theme
-from textual.widgets import DataTable
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
 
 from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters
 from tui.app.widgets.instance_rows import COLUMNS, Cell, Entry, Row, fitted, layout, ordered, row_of
+from tui.app.widgets.room import inner_width
 from tui.observe import Snapshot
 
+_HEADER_LINES = 1
+_PADDING = 1  # on either side of a cell
 
-class InstanceTable(DataTable[Text], inherit_bindings=False):
-    """One row a server, keyed by its name. Its keys are those of the screen."""
+Cells = tuple[Cell, ...]
+
+
+class InstanceTable(ScrollView, can_focus=True, inherit_bindings=False):
+    """One row a server, below a header that doesn't scroll. Its keys are those of the screen.
+
+    Attributes:
+        selected: name of the server under the cursor; None: there is none.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"instance-table--header", "instance-table--cursor"}
 
     @dataclass
     class Picked(Message):
@@ -29,15 +45,16 @@ class InstanceTable(DataTable[Text], inherit_bindings=False):
         name: str | None
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(cursor_type="row", cursor_foreground_priority="renderable", zebra_stripes=False)
+        super().__init__()
+        self.auto_links = False
         self._glyphs = glyphs
         self._entries: Sequence[Entry] = ()
         self._gpu_indices: dict[str, int] = {}
         self._letters: Letters = {}
-        self._drawn: dict[str, tuple[Cell, ...]] = {}
+        self._cells: dict[str, Cells] = {}
         self._widths: dict[str, int] = {}
         self._wanted: str | None = None
-        self._is_drawing = False
+        self._styles: dict[str, Style] = {}
         self.selected: str | None = None
 
     def show(self, snapshot: Snapshot, letters: Letters) -> None:
@@ -45,46 +62,77 @@ class InstanceTable(DataTable[Text], inherit_bindings=False):
         self._entries = ordered(snapshot)
         self._gpu_indices = {gpu.uuid: gpu.index for gpu in snapshot.gpus.gpus}
         self._letters = letters
-        self._draw()
+        self.redraw()
 
     def select(self, name: str) -> None:
         """Select this server, now or as soon as it appears."""
         self._wanted = name
-        self._draw()
+        self.redraw()
 
-    def on_mount(self) -> None:
-        """Colours come from the theme, so another theme means other cells."""
-        self.app.theme_changed_signal.subscribe(self, self._repaint)
+    @property
+    def cursor_row(self) -> int:
+        """Which row is selected; 0 while there is none."""
+        return list(self._cells).index(self.selected) if self.selected in self._cells else 0
 
     def on_resize(self) -> None:
         """The last word takes the room that is left."""
-        self._draw()
-
-    def on_show(self) -> None:
-        """Seen again, perhaps in its old size."""
         self.redraw()
 
+    def on_click(self, event: events.Click) -> None:
+        """Select the row."""
+        if event.y >= _HEADER_LINES:
+            self._move_to(event.y - _HEADER_LINES + self.scroll_offset.y)
+
+    def notify_style_update(self) -> None:
+        """Other colours, perhaps."""
+        super().notify_style_update()
+        self._styles.clear()
+
+    def action_cursor_down(self) -> None:
+        """To the next server."""
+        self._move_to(self.cursor_row + 1)
+
+    def action_cursor_up(self) -> None:
+        """To the one before."""
+        self._move_to(self.cursor_row - 1)
+
+    def action_page_down(self) -> None:
+        """As many further as there are in view."""
+        self._move_to(self.cursor_row + self._rows_in_view)
+
+    def action_page_up(self) -> None:
+        """As many back as there are in view."""
+        self._move_to(self.cursor_row - self._rows_in_view)
+
+    def action_scroll_top(self) -> None:
+        """To the first."""
+        self._move_to(0)
+
+    def action_scroll_bottom(self) -> None:
+        """To the last."""
+        self._move_to(len(self._entries) - 1)
+
+    def render_line(self, y: int) -> Strip:
+        """The header, or a row."""
+        width = self.scrollable_content_region.width
+        if y < _HEADER_LINES:
+            return self._strip(self._header(), width, self._component("header"))
+        index = y - _HEADER_LINES + self.scroll_offset.y
+        if index >= len(self._cells):
+            return Strip.blank(width, self.rich_style)
+        name, cells = list(self._cells.items())[index]
+        return self._strip(cells, width, self._component("cursor") if name == self.selected else self.rich_style)
+
     def redraw(self) -> None:
-        """Draw the rows that came while it was hidden: they had no room."""
-        self._draw()
-
-    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
-        """The pointer follows the cursor."""
-        event.stop()
-        self._draw()
-
-    def watch_cursor_coordinate(self, old_coordinate: Coordinate, new_coordinate: Coordinate) -> None:
-        """A person moved the cursor: known at once, so that a snapshot in between can't move it back."""
-        super().watch_cursor_coordinate(old_coordinate, new_coordinate)
-        if not self._is_drawing:
-            self._pick(self._name_at_cursor())
-
-    def _draw(self) -> None:
-        if width := self.scrollable_content_region.width:
+        """Draw what reads differently."""
+        if width := inner_width(self):
+            cursor = self.cursor_row
             self._settle_selection()
-            self._is_drawing = True
             self._draw_rows(width)
-            self._is_drawing = False
+            if cursor != self.cursor_row:
+                self._refresh_row(cursor)
+                self._refresh_row(self.cursor_row)
+            self._bring_into_view()
 
     def _settle_selection(self) -> None:
         names = [one.name for one in self._entries]
@@ -97,43 +145,27 @@ class InstanceTable(DataTable[Text], inherit_bindings=False):
     def _draw_rows(self, width: int) -> None:
         rows = {one.name: self._row(one) for one in self._entries}
         widths = layout(list(rows.values()), width)
-        cells = {name: fitted(row, widths, self._glyphs) for name, row in rows.items()}
-        with self.prevent(DataTable.RowHighlighted):
-            if widths != self._widths:
-                self._rebuild(widths)
-            self._update(cells)
-            if self.selected is not None and (index := self.get_row_index(self.selected)) != self.cursor_row:
-                self.move_cursor(row=index)
+        before, widths_before = self._cells, self._widths
+        self._cells = {name: fitted(row, widths, self._glyphs) for name, row in rows.items()}
+        self._widths = widths
+        self.virtual_size = Size(width, _HEADER_LINES + len(rows))
+        if widths != widths_before or list(before) != list(self._cells):
+            self.refresh()
+            return
+        for index, (old, new) in enumerate(zip(before.values(), self._cells.values(), strict=True)):
+            for start, cells in self._changed(old, new):
+                self.refresh(Region(start, _HEADER_LINES + index - self.scroll_offset.y, cells, 1))
 
     def _row(self, one: Entry) -> Row:
         return row_of(one, self._gpu_indices, self._letters, self._glyphs, selected=one.name == self.selected)
 
-    def _rebuild(self, widths: dict[str, int]) -> None:
-        self.clear(columns=True)
-        self._widths, self._drawn = widths, {}
-        for column in COLUMNS:
-            if (cells := widths.get(column.key)) is not None:
-                header = column.header.rjust(cells) if column.right else column.header
-                self.add_column(Text(header), width=cells, key=column.key)
-
-    def _update(self, cells: dict[str, tuple[Cell, ...]]) -> None:
-        for name in self._drawn.keys() - cells.keys():
-            self.remove_row(name)
-        kept = [name for name in self._drawn if name in cells]
-        if kept != list(cells)[: len(kept)]:  # another order, or a newcomer that isn't last: rare
-            self.clear()
-            self._drawn = {}
-        for name, row in cells.items():
-            self._update_row(name, row, self._drawn.get(name))
-        self._drawn = cells
-
-    def _update_row(self, name: str, row: tuple[Cell, ...], drawn: tuple[Cell, ...] | None) -> None:
-        if drawn is None:
-            self.add_row(*map(self._text, row), key=name)
-            return
-        for key, cell, old in zip(self._widths, row, drawn, strict=True):
-            if cell != old:
-                self.update_cell(name, key, self._text(cell))
+    def _changed(self, old: Cells, new: Cells) -> Iterator[tuple[int, int]]:
+        """Where each cell begins that reads differently, and how wide it is."""
+        start = 0
+        for one, other, cells in zip(old, new, self._widths.values(), strict=True):
+            if one != other:
+                yield start + _PADDING, cells
+            start += cells + 2 * _PADDING
 
     def _neighbour(self) -> str | None:
         """Who takes the place of a selected server that is gone: whoever is in its line now."""
@@ -141,24 +173,52 @@ class InstanceTable(DataTable[Text], inherit_bindings=False):
             return None
         return self._entries[min(self.cursor_row, len(self._entries) - 1)].name
 
-    def _name_at_cursor(self) -> str | None:
-        names = [one.name for one in self._entries]
-        return names[self.cursor_row] if self.cursor_row < len(names) else None
+    def _move_to(self, index: int) -> None:
+        if self._entries:
+            self._pick(self._entries[max(0, min(index, len(self._entries) - 1))].name)
+            self.redraw()
 
     def _pick(self, name: str | None) -> None:
         if name != self.selected:
             self.selected = name
             self.post_message(self.Picked(name))
 
-    def _text(self, cell: Cell) -> Text:
-        return Text(cell.text, style=self._style(cell.style), no_wrap=True, end="")
+    @property
+    def _rows_in_view(self) -> int:
+        return max(1, self.scrollable_content_region.height - _HEADER_LINES)
+
+    def _bring_into_view(self) -> None:
+        first, last = self.scroll_offset.y, self.scroll_offset.y + self._rows_in_view - 1
+        row = self.cursor_row
+        if self.scrollable_content_region.height and not first <= row <= last:
+            self.scroll_to(y=row if row < first else row - self._rows_in_view + 1, animate=False, immediate=True)
+
+    def _refresh_row(self, index: int) -> None:
+        self.refresh_line(_HEADER_LINES + index)
+
+    def _header(self) -> Cells:
+        shown = ((column, self._widths[column.key]) for column in COLUMNS if column.key in self._widths)
+        return tuple(Cell(column.header.rjust(cells) if column.right else column.header) for column, cells in shown)
+
+    def _strip(self, cells: Cells, width: int, style: Style) -> Strip:
+        pad = " " * _PADDING
+        segments = [
+            Segment(f"{pad}{set_cell_size(cell.text, room)}{pad}", style + self._style(cell.style))
+            for cell, room in zip(cells, self._widths.values(), strict=True)
+        ]
+        length = sum(cell_len(segment.text) for segment in segments)
+        return Strip(segments, length).crop_extend(0, width, style)
+
+    def _component(self, name: str) -> Style:
+        if name not in self._styles:
+            self._styles[name] = self.get_component_rich_style(f"instance-table--{name}")
+        return self._styles[name]
 
     def _style(self, style: str) -> Style:
-        """A theme variable as the Rich style that table cells take."""
+        """A theme variable as the Rich style that a strip takes."""
         if not style:
             return Style.null()
-        return Style(color=Color.parse(self.app.theme_variables[style.removeprefix("$")]).rich_color)
-
-    def _repaint(self, _theme: Theme) -> None:
-        self._widths = {}
-        self._draw()
+        if style not in self._styles:
+            color = Color.parse(self.app.theme_variables[style.removeprefix("$")])
+            self._styles[style] = Style(color=color.rich_color)
+        return self._styles[style]

@@ -42,8 +42,6 @@ class ServersPanel(Vertical):
         if snapshot is not None:
             self.table.show(snapshot, letters)
         filled = snapshot is not None and bool(snapshot.instances or snapshot.broken)
-        if filled and self.table.has_class("-empty"):
-            self.call_after_refresh(self.table.redraw)
         self.table.set_class(not filled, "-empty")
         self.query_one(".words", TextLine).show(Content() if filled else self._empty_words(snapshot))
 
