@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import ClassVar
 
@@ -89,6 +88,7 @@ class Dashboard(Panels):
         self._read_only = read_only
         self._letters: dict[str, str] = {}
         self._is_covered = False
+        self._is_behind = False
         self._asked: BudgetQuestion | None = None
         self._has_asked_for_engine = False
 
@@ -111,7 +111,7 @@ class Dashboard(Panels):
         self._arrange(self._layout_before)
         self._show_servers()
         self._table.focus()
-        period = _LOG_PERIOD_SSH_S if "SSH_CONNECTION" in os.environ else _LOG_PERIOD_S
+        period = _LOG_PERIOD_SSH_S if self._link.is_remote else _LOG_PERIOD_S
         self.query_one(LogPanel).watch_file(period, self._link)
 
     def _log_panel(self) -> LogPanel:
@@ -290,6 +290,13 @@ class Dashboard(Panels):
         return next((one for one in broken if one.name == self._table.selected), None)
 
     def _show_selected(self) -> None:
+        """In a moment, once for all that changes until then."""
+        if not self._is_behind:
+            self._is_behind = True
+            self.call_later(self._catch_up)
+
+    def _catch_up(self) -> None:
+        self._is_behind = False
         one, findings = self.selected, self._findings
         gpus = self.snapshot.gpus if self.snapshot is not None else None
         findings.select(one, gpus, covered=self._is_covered)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from textual.content import Content
 from textual.style import Style
@@ -12,6 +13,15 @@ from tui.app.here import Offer
 from tui.app.widgets.text_line import TextLine
 
 _GAP = "  "
+
+
+class Key(NamedTuple):
+    """A key and what it does; dim where it can't now."""
+
+    key: str
+    label: str
+    command: str
+    is_dim: bool
 
 
 class FooterBar(TextLine):
@@ -32,6 +42,7 @@ class FooterBar(TextLine):
         self.auto_links = False  # keys keep their own colours
         self._situation: Situation | None = None
         self._commands: tuple[Command, ...] = ()
+        self._keys: tuple[Key, ...] | None = None
 
     def show_keys(self, situation: Situation | None, here: Sequence[Offer]) -> None:
         """Show what can be done now; what can't is dim. None: these keys do nothing while a dialogue is open."""
@@ -44,15 +55,19 @@ class FooterBar(TextLine):
         self._draw()
 
     def _draw(self) -> None:
-        situation, width = self._situation, self.size.width
-        self.show(Content(" ") if situation is None else footer_content(self._commands, situation, width))
+        keys = () if self._situation is None else footer_keys(self._commands, self._situation, self.size.width)
+        if keys != self._keys:
+            self._keys = keys
+            self.show(Content.assemble(" ", Content(_GAP).join(map(_entry, keys))))
 
 
-def footer_content(commands: Sequence[Command], situation: Situation, width: int) -> Content:
-    """As many keys as fit, in the order of the commands: those of the focused panel first."""
+def footer_keys(commands: Sequence[Command], situation: Situation, width: int) -> tuple[Key, ...]:
+    """As many as fit, in the order of the commands: those of the focused panel first."""
     possible = [one for one in commands if one.footer is not None and one.is_shown(situation)]
     shown = _fitting([one for one in possible if situation.keys.first(one)], situation, width)
-    return Content.assemble(" ", Content(_GAP).join(_entry(one, situation) for one in shown))
+    return tuple(
+        Key(situation.keys.first(one), one.label, one.id, one.obstacle(situation) is not None) for one in shown
+    )
 
 
 def _fitting(commands: Sequence[Command], situation: Situation, width: int) -> list[Command]:
@@ -67,8 +82,7 @@ def _fitting(commands: Sequence[Command], situation: Situation, width: int) -> l
     return [command for command in commands if command in chosen]
 
 
-def _entry(command: Command, situation: Situation) -> Content:
-    dim = command.obstacle(situation) is not None
-    key, label = ("$quiet", "$quiet dim") if dim else ("$footer-key-foreground bold", "")
-    entry = Content.assemble((situation.keys.first(command), key), (f" {command.label}", label))
-    return entry.stylize(Style.from_meta({"@click": f"screen.do({command.id!r})"}))
+def _entry(one: Key) -> Content:
+    key, label = ("$quiet", "$quiet dim") if one.is_dim else ("$footer-key-foreground bold", "")
+    entry = Content.assemble((one.key, key), (f" {one.label}", label))
+    return entry.stylize(Style.from_meta({"@click": f"screen.do({one.command!r})"}))
