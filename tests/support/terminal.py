@@ -1,4 +1,7 @@
-"""The command line in a pseudo-terminal, as a person has it before them, behind a link that may be slow."""
+"""The command line in a terminal, as a person has it before them, behind a link that may be slow.
+
+The terminal is an emulator's, since what a program sends says little: it is what isn't on the screen yet.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +17,13 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+import pyte
+
 from tests.support.waiting import wait_until
 
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[PX^_][^\x1b]*\x1b\\|[ -/]*[0-~])")
+# What the emulator doesn't know, and what may come in two pieces.
+_UNKNOWN = re.compile(rb"\x1b\[[<=>][0-9;:]*[a-zA-Z]|\x1b\[\?\d+\$p|\x1b[P_^][^\x1b]*\x1b\\")
+_UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[P_^\]][^\x07\x1b]*)?\Z")
 _WHERE_IS_THE_CURSOR = b"\x1b[6n"
 _SLICE_S = 0.01
 
@@ -49,6 +56,9 @@ class PtyTerminal:
         self._answers = answers
         self._bytes_per_s = bytes_per_s
         self._data = bytearray()
+        self._screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self._screen)
+        self._rest = b""
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
@@ -58,18 +68,26 @@ class PtyTerminal:
         os.write(self._fd, keys.encode())
         return before
 
-    def text(self, start: int = 0) -> str:
-        """What was written from a byte on, without escape sequences."""
-        return _ESCAPES.sub("", bytes(self._data[start:]).decode(errors="replace"))
+    def text(self) -> str:
+        """What it shows."""
+        return "\n".join(self._screen.display)
 
     def raw(self) -> bytes:
         """What was written."""
         return bytes(self._data)
 
-    def until(self, words: str, start: int = 0) -> int:
-        """Wait until this was written after byte `start`; how many bytes had been received by then."""
-        wait_until(lambda: words in self.text(start), 60, f"{words!r} in the terminal")
+    def until(self, words: str) -> int:
+        """Wait until this is shown; how many bytes had been received by then."""
+        wait_until(lambda: words in self.text(), 60, f"{words!r} in the terminal")
         return self.received
+
+    def until_without(self, words: str) -> None:
+        """Wait until this isn't shown any more."""
+        wait_until(lambda: words not in self.text(), 60, f"{words!r} gone from the terminal")
+
+    def until_received(self, count: int) -> None:
+        """Wait until so many bytes have been received."""
+        wait_until(lambda: self.received >= count, 60, f"{count} bytes in the terminal")
 
     def ended(self) -> int:
         """Wait until the program has ended; its exit status."""
@@ -85,12 +103,19 @@ class PtyTerminal:
         self._reader.join(5)
         os.close(self._fd)
 
+    def _draw(self, data: bytes) -> None:
+        data = self._rest + data
+        unfinished = _UNFINISHED.search(data)
+        self._rest = unfinished.group() if unfinished is not None else b""
+        self._stream.feed(_UNKNOWN.sub(b"", data[: len(data) - len(self._rest)]))
+
     def _read(self) -> None:
         most = 1 << 16 if self._bytes_per_s is None else int(self._bytes_per_s * _SLICE_S)
         answered = 0
         with contextlib.suppress(OSError):  # how a pseudo-terminal says that nobody has it any more
             while data := os.read(self._fd, most):
                 self._data += data
+                self._draw(data)
                 self.received += len(data)
                 asked = self._data.count(_WHERE_IS_THE_CURSOR)  # of all: a question may come in two pieces
                 for _ in range(asked - answered if self._answers else 0):

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import partial
 from time import monotonic
-from typing import ClassVar
+from typing import Any, ClassVar
 
+from rich.console import RenderableType
 from rich.text import Text
 from textual import events
+from textual._compositor import ChopsUpdate, LayoutUpdate
 from textual.binding import BindingType
 from textual.driver import Driver
 from textual.reactive import var
@@ -22,7 +25,7 @@ from tui.app.arranging import ArrangingApp
 from tui.app.bridge import PERIOD_S, Sampler, in_thread
 from tui.app.budgets import BudgetAnswer
 from tui.app.command import bindings
-from tui.app.commands.general import PALETTE, QUIT
+from tui.app.commands.general import PALETTE, QUIT, REDRAW
 from tui.app.core import Core, Editable
 from tui.app.dialogues import ask_all
 from tui.app.findings import ExplanationAnswer, ExplanationQuestion
@@ -49,6 +52,7 @@ from tui.app.messages import (
 )
 from tui.app.notices import Trouble, note, trouble_of, unfinished
 from tui.app.palette import CommandPalette
+from tui.app.picture import Picture
 from tui.app.planner import Planner
 from tui.app.preferences import Preferences
 from tui.app.screens.adjust import AdjustScreen
@@ -63,6 +67,7 @@ from tui.errors import SgltuiError
 from tui.observe import Snapshot
 
 _BLURRED_PERIOD_S = 3.0
+_FIRST_LOOK_S = 0.3
 _FAREWELL_S = 1.0  # as long is waited for a last look on leaving
 
 _STALLED = Trouble("the machine hasn't answered for seconds", "the GPU driver may hang: does nvidia-smi answer?")
@@ -87,7 +92,7 @@ class SgltuiApp(ArrangingApp):
 
     # Not Textual's own: what of those is of use has keys here; the others write files.
     COMMANDS = {CommandPalette}  # noqa: RUF012 Textual declares the type
-    BINDINGS: ClassVar[list[BindingType]] = [*bindings([PALETTE])]
+    BINDINGS: ClassVar[list[BindingType]] = [*bindings([PALETTE, REDRAW])]
 
     trouble: var[Trouble | None] = var(None)
     budget: var[BudgetAnswer | None] = var(None)
@@ -109,7 +114,9 @@ class SgltuiApp(ArrangingApp):
         super().__init__(core, glyphs, preferences or Preferences(), layout_file, where=where, read_only=read_only)
         self.animation_level = "none"
         self._where = where
-        self.link = Link()
+        self.link = Link(is_remote="SSH_CONNECTION" in os.environ)
+        self.set_class(self.link.is_remote, "-over-ssh")
+        self.picture = Picture()
         self._sampler = Sampler(Steady(core.snapshot), self.post_message)
         self._shown_at = 0.0
         self._unshown: Snapshot | None = None  # seen, and not shown as long as the terminal is behind
@@ -126,6 +133,21 @@ class SgltuiApp(ArrangingApp):
         from tui.app.driver import LinkedDriver  # noqa: PLC0415 - likewise
 
         return LinkedDriver if found is LinuxDriver else found
+
+    def _display(self, screen: Screen[Any], renderable: RenderableType | None) -> None:
+        """Send to the terminal what it doesn't show yet; Textual has no other place to ask for that."""
+        if isinstance(renderable, LayoutUpdate | ChopsUpdate):
+            renderable = self.picture.changes(renderable)
+        super()._display(screen, renderable)
+
+    def on_resize(self) -> None:
+        """The terminal has moved what it showed, nobody knows where to."""
+        self.picture.forget()
+
+    def action_redraw(self) -> None:
+        """Paint all of it, whatever the terminal shows."""
+        self.picture.forget()
+        self.screen.refresh()
 
     def get_default_screen(self) -> Screen[None]:
         """The dashboard, bound to this app's state."""
@@ -145,9 +167,13 @@ class SgltuiApp(ArrangingApp):
         """Our colours, for themes that know nothing of them."""
         return theme.own_variables()
 
-    def on_mount(self) -> None:
-        """Start to look."""
+    async def on_load(self) -> None:
+        """Start to look, and wait a moment for what is seen: an empty screen before it costs as much as a full one."""
         self._sampler.start()
+        self.snapshot = await in_thread(partial(self._sampler.look_first, _FIRST_LOOK_S))
+
+    def on_mount(self) -> None:
+        """Watch what isn't looked at."""
         watching = (self._ended, lambda: self.post_message(PresetsChanged()))
         threading.Thread(target=self._core.watch_presets, args=watching, name="presets", daemon=True).start()
         self.set_interval(1.0, self._watch_sampler)

@@ -62,8 +62,15 @@ class Sampler:
         """What a look sees that begins now; after `limit_s` the newest snapshot there is, if any."""
         asked = time.monotonic()
         self.look_now()
+        return self._newest_since(asked, limit_s)
+
+    def look_first(self, limit_s: float) -> Snapshot | None:
+        """What the first look saw; None when it failed, or isn't back after `limit_s`."""
+        return self._newest_since(0.0, limit_s)
+
+    def _newest_since(self, moment: float, limit_s: float) -> Snapshot | None:
         with self._looked:
-            self._looked.wait_for(lambda: self._begun > asked, limit_s)
+            self._looked.wait_for(lambda: self._begun > moment, limit_s)
             return self._newest
 
     @property

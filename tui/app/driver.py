@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from typing import Any, Protocol, cast
 
@@ -11,7 +12,10 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from tui.app.link import QUESTION, Link
+from tui.app.picture import Picture
 
+FRAME_BEGINS, FRAME_ENDS = "\x1b[?2026h", "\x1b[?2026l"  # a terminal that knows these shows a frame at once
+_AT_THE_END = re.compile(r"\x1b\[\d+;\d+H\Z")
 _ANSWERS_LIMIT_S = 1.0
 _STEP_S = 0.01
 
@@ -20,6 +24,7 @@ class Linked(Protocol):
     """An app that wants to know."""
 
     link: Link
+    picture: Picture
 
 
 class LinkedDriver(LinuxDriver):
@@ -29,11 +34,22 @@ class LinkedDriver(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._link = cast("Linked", app).link
+        self._link, self._picture = cast("Linked", app).link, cast("Linked", app).picture
         self._is_leaving = False
+        self._begun = ""  # a frame's beginning, until something is written in it
+        self._cursor = ""  # where the last frame left it
 
     def write(self, data: str) -> None:
-        """Write to the terminal."""
+        """Write to the terminal; a frame in which nothing is painted isn't written."""
+        if data == FRAME_BEGINS:
+            self._begun = data
+            return
+        if self._begun and data in {FRAME_ENDS, self._cursor}:
+            self._begun = "" if data == FRAME_ENDS else self._begun
+            return
+        data, self._begun = self._begun + data, ""
+        if (found := _AT_THE_END.search(data)) is not None:
+            self._cursor = found.group()
         asks = not self._is_leaving and self._link.asks_behind(len(data))
         super().write(data + QUESTION if asks else data)
 
@@ -47,6 +63,7 @@ class LinkedDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Take the terminal, also after it was somebody else's for a while."""
         self._is_leaving = False
+        self._picture.forget()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no annotation here
         self._link.ask()  # before anything is painted: what a round trip alone takes
         super().write(QUESTION)

@@ -25,10 +25,12 @@ class Link:
     """Asked by the event loop, answered by the thread that reads the terminal.
 
     Attributes:
+        is_remote: it goes over a network.
         is_blurred: another window has the keys.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic, *, is_remote: bool = False) -> None:
+        self.is_remote = is_remote
         self._clock = clock
         # One at a time, so that an answer can't be taken for another question's. Set by the event loop while it is
         # None, and back to None by the reading thread: neither overwrites the other's.

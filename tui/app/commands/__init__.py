@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tui.app.command import Command
 from tui.app.commands.dashboard import DASHBOARD
@@ -13,8 +13,7 @@ from tui.app.commands.log import LOG, PROMPT
 from tui.app.commands.moves import MOVES, MOVES_SIDEWAYS
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where keys have one meaning each.
 
     Attributes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.app.command import Command, Situation
-from tui.app.commands.general import HELP, PALETTE, QUIT, THEME
+from tui.app.commands.general import HELP, PALETTE, QUIT, REDRAW, THEME
 from tui.app.commands.moves import MOVES, MOVES_SIDEWAYS
 from tui.app.commands.obstacles import nobody, not_ours_to_end, not_ours_to_relaunch, not_to_be_tested
 from tui.keeper.states import State
@@ -150,6 +150,7 @@ DASHBOARD = (
     *MOVES_SIDEWAYS,
     BACK,
     PALETTE,
+    REDRAW,
     THEME,
     HELP,
     QUIT,

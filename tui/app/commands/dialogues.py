@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.app.command import Command
-from tui.app.commands.general import ON_EVERY_SCREEN
+from tui.app.commands.general import ON_EVERY_SCREEN, REDRAW
 from tui.app.commands.moves import MOVES
 
 YES = Command("question.yes", ("y",), "yes", "Answer yes.", "answer(True)", footer=1, palette=False)
@@ -26,7 +26,7 @@ GIVE_ANSWER = Command(
     is_fixed=True,
 )
 
-QUESTION = (YES, NO, GIVE_ANSWER, OTHER_ANSWER)
+QUESTION = (YES, NO, GIVE_ANSWER, OTHER_ANSWER, REDRAW)
 
 TO_THE_FIELDS = Command(
     "form.enter",
@@ -84,4 +84,4 @@ CLOSE_HELP = Command(
     palette=False,
 )
 
-HELP_PAGE = (CLOSE_HELP, *MOVES)
+HELP_PAGE = (CLOSE_HELP, *MOVES, REDRAW)
