@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import socket
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from tests.support.rude import Talk, dripping, endless, rude_server, saying
 from tui.keeper.identity import ProcessIdentity, identify

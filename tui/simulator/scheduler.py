@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from msgspec import Struct
+
 from tui.simulator.pools import Pools
 
 _FIRST_RATIO, _LEAST_FACTOR, _DECAY_STEPS = 0.7, 0.14, 600  # SGLANG_INIT_NEW_TOKEN_RATIO and its kin
@@ -53,8 +55,7 @@ class Running:
         return min(self.wanted_tokens - self.generated, _MOST_KEPT)
 
 
-@dataclass(frozen=True, slots=True)
-class Load:
+class Load(Struct, frozen=True):
     """What one scheduler does; what it tells of itself."""
 
     running: int = 0
@@ -66,8 +67,7 @@ class Load:
     new_token_ratio: float = _FIRST_RATIO
 
 
-@dataclass(frozen=True, slots=True)
-class Retraction:
+class Retraction(Struct, frozen=True):
     """Requests that were put back, and what it said of that."""
 
     requests: int

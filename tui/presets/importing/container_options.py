@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from tui.presets.importing.words import Word
 
 _SWITCHES = frozenset(
@@ -20,8 +22,7 @@ _RESTARTS = ("always", "unless-stopped", "on-failure")
 _PUBLISHED = re.compile(r"(?:(?P<host>\[[\da-fA-F:]+\]|[\d.]+):)?(?P<outside>\d{1,5}):(?P<inside>\d{1,5})(?:/tcp)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Published:
+class Published(Struct, frozen=True):
     """A port of a container, and where it is reached from outside; `host` is None for all addresses."""
 
     inside: int
