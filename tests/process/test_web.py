@@ -71,6 +71,5 @@ async def test_a_browser_shows_the_screen(url: str, tmp_path: Path) -> None:
     """What it paints once the UI has come takes the place of the page's own greeting."""
     async with opened(url, tmp_path / "profile") as page, asyncio.timeout(LIMIT_S):
         await page.until("document.body?.classList.contains('-first-byte')")
-        assert await page.evaluate("document.title") == "sgltui"
         while len(await page.picture()) < A_SCREEN_BYTES:
             await page.pause()
