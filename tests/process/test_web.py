@@ -47,6 +47,15 @@ async def test_who_has_the_key_gets_the_page_and_the_screen(url: str, browser: a
             screen += (await socket.receive(timeout=LIMIT_S)).data
 
 
+async def test_an_open_tab_is_no_trouble_at_the_end(url: str, browser: aiohttp.ClientSession) -> None:
+    """The page is left while a browser shows it: the fixture looks at what is said then."""
+    page, _, _ = url.partition("?")
+    async with browser.get(url):
+        pass
+    socket = await browser.ws_connect(f"{page}ws?width=100&height=30", headers={"Origin": page.rstrip("/")})
+    await socket.receive(timeout=LIMIT_S)
+
+
 @pytest.mark.parametrize("query", ["", "?key=", "?key=wrong"])
 async def test_who_has_no_key_gets_nothing(url: str, browser: aiohttp.ClientSession, query: str) -> None:
     page, _, _ = url.partition("?")

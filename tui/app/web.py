@@ -7,13 +7,17 @@ as a cookie that other sites can't send along; the host must be this machine's o
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import socket
 from collections.abc import Awaitable, Callable
+from typing import Any
 
 from aiohttp import web
+from textual_serve.app_service import AppService
 from textual_serve.server import Server
 
+_LEAVE_S = 5.0  # as long is waited for the UIs to end
 _HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 _REFUSAL = "Open the URL that `sgltui web` printed; its key is missing here, or of an earlier run.\n"
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -36,6 +40,8 @@ class _Page(Server):
     def __init__(self, command: str, key: str) -> None:
         super().__init__(command, title="sgltui")
         self._key = key
+        self._tabs: set[web.WebSocketResponse] = set()
+        self._sessions: set[asyncio.Future[Any]] = set()  # each until its UI has ended, also when its tab is gone
 
     async def application(self) -> web.Application:
         """Its routes, and who may use them."""
@@ -45,6 +51,30 @@ class _Page(Server):
 
     async def on_startup(self, app: web.Application) -> None:
         """The command line has said where it is."""
+
+    async def on_shutdown(self, _application: web.Application) -> None:
+        """End the UIs: one that is left to itself ends too, but complains into this terminal."""
+        for tab in list(self._tabs):
+            await tab.close()
+        if self._sessions:
+            await asyncio.wait(self._sessions, timeout=2 * _LEAVE_S)
+
+    async def handle_websocket(self, request: web.Request) -> web.WebSocketResponse:
+        """One tab, and the UI behind it until that has ended."""
+        session = asyncio.ensure_future(super().handle_websocket(request))
+        self._sessions.add(session)
+        try:
+            return await session
+        finally:
+            self._sessions.discard(session)
+
+    async def _process_messages(self, websocket: web.WebSocketResponse, app_service: AppService) -> None:
+        self._tabs.add(websocket)
+        try:
+            await super()._process_messages(websocket, app_service)
+        finally:
+            self._tabs.discard(websocket)
+            await _end(app_service)
 
     @web.middleware
     async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
@@ -64,3 +94,16 @@ class _Page(Server):
 
     def _opens(self, key: str) -> bool:
         return hmac.compare_digest(key.encode(), self._key.encode())
+
+
+async def _end(ui: AppService) -> None:
+    """Wait for its process, too: textual-serve forgets it where the tab was gone first."""
+    await ui.stop()
+    process = ui._process  # noqa: SLF001 - there is no other way to it
+    if process is None:
+        return
+    try:
+        await asyncio.wait_for(process.wait(), _LEAVE_S)
+    except TimeoutError:
+        process.kill()
+        await process.wait()
