@@ -25,6 +25,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
         theme: its name.
         in_front: of the panels that take turns in one place, the one that was chosen last.
         sizes: how much larger than usual a panel is, in steps.
+        hidden: the places of panels that aren't shown.
         wrap: long lines of a log go on in the next row.
         hide_access, hide_batch: lines of a log that aren't shown.
     """
@@ -32,6 +33,7 @@ class Layout(msgspec.Struct, frozen=True, kw_only=True):
     theme: str | None = None
     in_front: Literal["budget", "finding", "live", "log"] = "budget"
     sizes: dict[str, Steps] = {}
+    hidden: tuple[str, ...] = ()
     wrap: bool = False
     hide_access: bool = False
     hide_batch: bool = False

@@ -37,7 +37,7 @@ from tui.app.moving import move
 from tui.app.notices import Notice, Trouble
 from tui.app.screens.absence import words_for_no_budget, words_for_no_figures, words_for_no_log
 from tui.app.screens.panels import LEAST_COLUMNS, Panels
-from tui.app.screens.turns import LEAST_LINES, LINES_FOR_BOTH
+from tui.app.screens.turns import HIDEABLE, LEAST_LINES, LINES_FOR_BOTH
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.finding_panel import FindingPanel
 from tui.app.widgets.footer_bar import FooterBar
@@ -123,6 +123,7 @@ class Dashboard(Panels):
         """As a person left it the last time."""
         self.in_front = layout.in_front
         self.sizes = dict(layout.sizes)
+        self.hidden = frozenset(layout.hidden) & frozenset(HIDEABLE)
         self.watch_in_front()
 
     @property

@@ -12,7 +12,17 @@ from tui.app.keys import keys_of
 from tui.app.messages import Explained, NoticesRead, Remember
 from tui.app.screens.finding_actions import FindingActions
 from tui.app.screens.sizes import LARGEST, apply_size
-from tui.app.screens.turns import FACTS, LEAST_LINES, LINES_FOR_BOTH, PANELS, TAKING_TURNS, hint_words
+from tui.app.screens.turns import (
+    FACTS,
+    HIDEABLE,
+    LEAST_LINES,
+    LINES_FOR_BOTH,
+    PANELS,
+    TAKING_TURNS,
+    WAYS,
+    hint_words,
+    place_of,
+)
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.finding_panel import FindingPanel
 from tui.app.widgets.instance_table import InstanceTable
@@ -30,11 +40,13 @@ class Panels(FindingActions):
         zoomed: the panel that is seen alone.
         in_front: of those that take turns.
         sizes: how much larger than usual a panel is, in steps; what isn't named has its usual size.
+        hidden: places where nothing is shown, unless zoomed.
     """
 
     zoomed: var[str | None] = var(None, init=False)
     in_front: var[str] = var("budget", init=False)
     sizes: var[dict[str, int]] = var({}, init=False)
+    hidden: var[frozenset[str]] = var(frozenset[str](), init=False)
 
     _facts = "budget"
     _judged: tuple[str, str, bool] | None = None  # for whom, and by what, the facts were chosen
@@ -66,6 +78,11 @@ class Panels(FindingActions):
         """Others have more room now, or less."""
         self._apply_sizes()
 
+    def watch_hidden(self) -> None:
+        """Some have their room for themselves now, or share it again."""
+        for panel in PANELS:
+            self.query_one(f"#{panel}").set_class(place_of(panel) in self.hidden, "-hidden")
+
     def say_too_small(self, width: int, height: int) -> None:
         """Below the least size one line says so, instead of rubble."""
         words = f"{width}x{height} is too small: sgltui needs {LEAST_COLUMNS}x{LEAST_LINES}"
@@ -84,7 +101,9 @@ class Panels(FindingActions):
         self.bring(panel)
 
     def bring(self, panel: str) -> None:
-        """Bring a panel to the front, and give it the keys."""
+        """Bring a panel to the front, also one that was hidden, and give it the keys."""
+        if self.zoomed is None:
+            self._hide(self.hidden - {place_of(panel)})
         if panel in TAKING_TURNS:
             self.in_front = panel
             self._show_selected()
@@ -98,7 +117,7 @@ class Panels(FindingActions):
             empty = {"servers"} if self._table.has_class("-empty") else set()
             empty |= set() if self._findings.has_news or self._facts == "finding" else {"finding"}
             empty |= set() if self._advice.is_known or self._facts == "live" else {"live"}
-            panels = [one for one in PANELS if one not in empty]
+            panels = [one for one in PANELS if one not in empty and place_of(one) not in self.hidden]
             here = self._focused_panel()
             self.action_focus_panel(panels[(panels.index(here) + step) % len(panels)] if here in panels else panels[0])
 
@@ -115,6 +134,24 @@ class Panels(FindingActions):
         else:
             self.sizes = {**self.sizes, panel: size}
             self.post_message(Remember({"sizes": self.sizes}))
+
+    def action_hide_panel(self) -> None:
+        """The focused panel goes away; it is kept for the next time."""
+        panel = self._focused_panel()
+        if self.zoomed is not None:
+            self.post_message(Explained("one panel alone has the whole screen"))
+        elif place_of(panel) not in HIDEABLE:
+            self.post_message(Explained("the servers stay: all else is about them"))
+        else:
+            self._hide(self.hidden | {place_of(panel)})
+            self._table.focus()
+            way = keys_of(self).first(WAYS[panel]) or f"{WAYS[panel].label} in the palette"
+            self.post_message(Explained(f"hidden; {way} brings it back"))
+
+    def _hide(self, places: frozenset[str]) -> None:
+        if places != self.hidden:
+            self.hidden = places
+            self.post_message(Remember({"hidden": sorted(places)}))
 
     def action_back(self) -> None:
         """Out of the zoom, or the notices away."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tui.app.advice import Advice
-from tui.app.commands.dashboard import GO_TO_BUDGET, GO_TO_FINDING, GO_TO_LIVE, GO_TO_LOG
+from tui.app.commands.dashboard import GO_TO_BUDGET, GO_TO_FINDING, GO_TO_GPUS, GO_TO_LIVE, GO_TO_LOG
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
 from tui.app.keys import Keys
@@ -18,8 +18,16 @@ PANELS = ("gpus", "servers", "finding", "budget", "live", "log")
 FACTS = ("finding", "budget", "live")
 """These share one place in any window."""
 
+HIDEABLE = ("gpus", "facts", "log")
+"""Places of panels that a person may do without; the servers are what all else is about."""
+
 TAKING_TURNS = (*FACTS, "log")
-_WAYS = {"finding": GO_TO_FINDING, "budget": GO_TO_BUDGET, "live": GO_TO_LIVE, "log": GO_TO_LOG}
+WAYS = {"gpus": GO_TO_GPUS, "finding": GO_TO_FINDING, "budget": GO_TO_BUDGET, "live": GO_TO_LIVE, "log": GO_TO_LOG}
+
+
+def place_of(panel: str) -> str:
+    """Where a panel stands: its own place, or the one that it shares."""
+    return "facts" if panel in FACTS else panel
 
 
 def hint_words(
@@ -44,5 +52,5 @@ def hint_words(
         others = [facts] if is_low else []
     elif is_low:
         others.append("log")
-    ways = {one: keys.first(command) for one, command in _WAYS.items()}
+    ways = {one: keys.first(command) for one, command in WAYS.items()}
     return f" {glyphs.rule} ".join(f"{ways[one]}: {words[one]}" for one in others if ways[one])
