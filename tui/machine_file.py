@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct, to_builtins
 
 FILE_NAME = "machine.json"
 SCHEMA = 1
 
 
-class SimulatedGpu(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SimulatedGpu:
     """One GPU; `reserved_mib` of `total_mib` is kept by driver and firmware and never free."""
 
     index: int
@@ -22,7 +22,8 @@ class SimulatedGpu(Struct, frozen=True):
     reserved_mib: int
 
 
-class ForeignProcess(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class ForeignProcess:
     """A process of somebody else on one GPU (by uuid). It exists nowhere but in this file."""
 
     gpu: str
@@ -32,7 +33,8 @@ class ForeignProcess(Struct, frozen=True):
     mib: int
 
 
-class MachineFile(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class MachineFile:
     """What `machine.json` says.
 
     Attributes:
@@ -48,7 +50,7 @@ class MachineFile(Struct, frozen=True):
 
     def as_json(self) -> dict[str, Any]:
         """For the file."""
-        return {"schema": SCHEMA, **to_builtins(self)}
+        return {"schema": SCHEMA, **asdict(self)}
 
 
 def read_machine_file(directory: Path) -> MachineFile:

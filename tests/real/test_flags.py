@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -9,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 from tests.oracles.interpreters import find_interpreter
 from tests.real.environments import UnavailableError
@@ -116,5 +116,5 @@ def test_an_interpreter_tells_the_recorded_flags(engine: tuple[str, Path]) -> No
     """And their help texts, of which none are recorded."""
     release, python = engine
     told = introspect(python, release, {"PYTHONPATH": str(_STANDINGS)})
-    assert [structs.replace(flag, help="") for flag in told.flags] == list(load_inventory(release).flags)
+    assert [dataclasses.replace(flag, help="") for flag in told.flags] == list(load_inventory(release).flags)
     assert sum(bool(flag.help) for flag in told.flags) > 300

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from tui.sglang.flags import FlagInventory
 
 
-class LaunchRequest(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class LaunchRequest:
     """What a person asked to launch; None leaves the choice to the preset and the core.
 
     Attributes:

@@ -17,8 +17,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
-
 from tui.errors import UsageError
 
 FlagType = Literal["str", "int", "float", "human_int", "json", "json_list", "nullable_str"]
@@ -28,7 +26,8 @@ RELEASES = ("0.5.6.post2", "0.5.11", "0.5.23")
 _DATA = Path(__file__).parent / "data"
 
 
-class Flag(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Flag:
     """One flag of a release.
 
     Attributes:

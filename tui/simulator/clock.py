@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import time
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 PACE_VARIABLE = "SGLTUI_SIM_PACE"
 _SHORTEST_TICK_S = 0.02
 
 
-class Clock(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Clock:
     """Waits that are real seconds times `pace`; a pace of 0 waits for nothing."""
 
     pace: float

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 from tui.simulator.clock import Clock
 from tui.simulator.log import Log, progress
@@ -24,7 +23,8 @@ class CaptureError(Exception):
     """A capture that failed, in SGLang's words."""
 
 
-class Kind(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Kind:
     """One family of graphs: how its lines are worded in the release that captures it, and what it takes."""
 
     begin: tuple[str, ...]
@@ -66,7 +66,8 @@ VERIFY_0523 = _kind_0523("target verify", _DECODE_DETAIL, _BATCH_BAR, 20)
 DRAFT_0523 = _kind_0523("draft decode", _DECODE_DETAIL, _BATCH_BAR, 4)
 
 
-class Capture(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Capture:
     """Captures graphs on one device.
 
     Attributes:

@@ -6,15 +6,15 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-from msgspec import Struct
+from dataclasses import dataclass
 
 _STDOUT, _STDERR = 1, 2
 _BAR_WIDTH = 10
 _EIGHTHS = " ▏▎▍▌▋▊▉"
 
 
-class Log(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Log:
     """The log of one process.
 
     Attributes:

@@ -12,9 +12,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-from msgspec import Struct
 
 from tui.atomic import write_atomic
 from tui.errors import SgltuiError, UsageError
@@ -29,7 +28,8 @@ _GPU_NAME = "NVIDIA RTX PRO 6000 Blackwell Server Edition"
 _GPU_TOTAL_MIB, _GPU_RESERVED_MIB = 97887, 614  # NVML's total of this card, and what leaves 94.99 GiB to CUDA
 
 
-class Machine(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Machine:
     """A simulated machine on disk.
 
     Attributes:

@@ -6,19 +6,21 @@ Sizes are those of the public checkpoints in bfloat16: weights from their safete
 
 from __future__ import annotations
 
-from msgspec import Struct
+from dataclasses import dataclass
 
 GIB = 1 << 30
 
 
-class State(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class State:
     """Linear-attention state of one request slot, in bytes (state in float32)."""
 
     conv_bytes: int
     ssm_bytes: int
 
 
-class Draft(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Draft:
     """A model's own draft layers (MTP).
 
     Attributes:
@@ -32,7 +34,8 @@ class Draft(Struct, frozen=True):
     kv_bytes_per_token: int
 
 
-class Model(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Model:
     """What a model takes on the GPU."""
 
     architecture: str

@@ -7,9 +7,8 @@ tests can hold one against the other. Sizes are bytes on one GPU.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
-
-from msgspec import Struct
 
 from tui.simulator.models import Model, State
 from tui.simulator.ranks import gpus_per_replica
@@ -27,14 +26,16 @@ class PoolError(Exception):
         self.kind = kind
 
 
-class Memory(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Memory:
     """Free memory that pool sizing starts from: before the weights, and now."""
 
     before_bytes: int
     now_bytes: int
 
 
-class StatePool(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class StatePool:
     """The Mamba cache: slots, and what they take.
 
     Attributes:
@@ -62,7 +63,8 @@ class StatePool(Struct, frozen=True):
         return self.conv_bytes + self.ssm_bytes + self.draft_conv_bytes + self.draft_ssm_bytes
 
 
-class Pools(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Pools:
     """What is allocated."""
 
     tokens: int

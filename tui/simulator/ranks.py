@@ -6,12 +6,12 @@ with several stages takes 15 s to stop. Other ways to split a model are refused 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Struct
 
-
-class Rank(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Rank:
     """One scheduler's place.
 
     Attributes:

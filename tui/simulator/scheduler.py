@@ -11,8 +11,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from msgspec import Struct
-
 from tui.simulator.pools import Pools
 
 _FIRST_RATIO, _LEAST_FACTOR, _DECAY_STEPS = 0.7, 0.14, 600  # SGLANG_INIT_NEW_TOKEN_RATIO and its kin
@@ -55,7 +53,8 @@ class Running:
         return min(self.wanted_tokens - self.generated, _MOST_KEPT)
 
 
-class Load(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Load:
     """What one scheduler does; what it tells of itself."""
 
     running: int = 0
@@ -67,7 +66,8 @@ class Load(Struct, frozen=True):
     new_token_ratio: float = _FIRST_RATIO
 
 
-class Retraction(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Retraction:
     """Requests that were put back, and what it said of that."""
 
     requests: int

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from multiprocessing.connection import Connection
-
-from msgspec.structs import replace
 
 from tui.simulator.engine import Message
 from tui.simulator.memory import MIB, Device, OutOfMemoryError

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from msgspec import Struct
 
 from tui.machine_file import MachineFile
 from tui.simulator.clock import Clock
@@ -18,7 +17,8 @@ from tui.simulator.switches import Switches
 OLD_RELEASE = "0.5.11"
 
 
-class Setup(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Setup:
     """One server.
 
     Attributes:
@@ -53,7 +53,8 @@ class Setup(Struct, frozen=True):
         return batches
 
 
-class Context(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Context:
     """What one process of a server works with."""
 
     setup: Setup

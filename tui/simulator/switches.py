@@ -22,9 +22,8 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
-
-from msgspec import Struct
 
 VARIABLE = "SGLTUI_SIM"
 # In order, in the words of `tui.diagnosis.progress.Stage`. "listen" is a moment between two of those.
@@ -45,7 +44,8 @@ class SwitchError(Exception):
         super().__init__(f"{VARIABLE}: unknown word {word!r} (choose from {', '.join([*choices, *_WORDS])})")
 
 
-class Switches(Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Switches:
     """What shall go wrong."""
 
     fail: str | None = None
