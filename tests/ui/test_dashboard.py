@@ -319,7 +319,7 @@ async def test_only_the_line_that_changed_is_painted_again(tmp_path: Path, monke
         core.now = replace(core.now, gpus=replace(core.now.gpus, gpus=(first, busy)))
         await look(pilot, app, core)
         await until_shown(pilot, app, "55 %")
-        assert [type(widget).__name__ for widget in painted] == ["TextLine"]
+        assert [type(widget).__name__ for widget in painted] == ["TextLines"]
 
 
 async def test_a_reader_that_hangs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,6 +21,7 @@ from tui.app.holders import (
 )
 from tui.app.widgets.gpu_legend import legend_lines
 from tui.app.words import short_gpu_name
+from tui.app.wrapping import wrapped
 from tui.gpu import GpuSnapshot
 from tui.metrics.plot import sparkline
 from tui.observe import Snapshot
@@ -84,10 +85,12 @@ def panel_lines(
         return [Content.styled(f"reading{glyphs.ellipsis}", "$quiet")]
     reading = snapshot.gpus
     if reading.problem is not None:
-        problem = f"{glyphs.problem} {glyphs.plain(reading.problem.what)}"
-        return [Content.styled(problem, "$error"), Content(glyphs.plain(reading.problem.hint))]
+        problem = wrapped(f"{glyphs.problem} {reading.problem.what}", width, glyphs)
+        hint = wrapped(reading.problem.hint, width, glyphs)
+        return [*(Content.styled(line, "$error") for line in problem), *map(Content, hint)]
     if not reading.gpus:
-        return [Content.styled("This machine has no GPU that the driver can see.", "$quiet")]
+        nothing = wrapped("This machine has no GPU that the driver can see.", width, glyphs)
+        return [Content.styled(line, "$quiet") for line in nothing]
     owners, difference = owners_by_pid(snapshot.instances), told_by_difference(snapshot.instances)
 
     def held(gpu: GpuSnapshot) -> tuple[Holder, ...]:

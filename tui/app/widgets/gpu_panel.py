@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 
+from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
 
@@ -13,7 +13,7 @@ from tui.app.gpu_history import STEP_S, GpuHistory
 from tui.app.holders import Letters
 from tui.app.widgets.gpu_lines import panel_lines, plot_cells
 from tui.app.widgets.room import inner_width
-from tui.app.widgets.text_line import TextLine
+from tui.app.widgets.text_lines import TextLines
 from tui.app.words import short_gpu_name
 from tui.observe import Snapshot
 
@@ -30,6 +30,10 @@ class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         self._snapshot: Snapshot | None = None
         self._letters: Letters = {}
         self._history = GpuHistory()
+
+    def compose(self) -> ComposeResult:
+        """Line by line."""
+        yield TextLines(fills=False)
 
     def show(self, snapshot: Snapshot | None, letters: Letters) -> None:
         """Show this moment; None: nothing was read yet."""
@@ -62,7 +66,7 @@ class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
                 history=lambda uuid: self._history.of(uuid, now_s),
                 height=self._most_lines,
             )
-            self._put(lines)
+            self.query_one(TextLines).show(lines)
             self._entitle(width, is_folded=self._snapshot is not None and len(lines) < len(self._snapshot.gpus.gpus))
 
     @property
@@ -84,13 +88,3 @@ class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
         if title != self._title:
             self._title = title
             self.border_title = Content(title)
-
-    def _put(self, lines: Sequence[Content]) -> None:
-        shown = list(self.query(TextLine))
-        for line in shown[len(lines) :]:
-            line.remove()
-        added = [TextLine() for _ in lines[len(shown) :]]
-        if added:
-            self.mount_all(added)
-        for line, content in zip((*shown, *added), lines, strict=False):
-            line.show(content)
