@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,8 @@ class EarlyCore:
         self._observer = Observer(context.places, context.reader, live_wait_s=0.0)
         self._lock = threading.Lock()
         self._core: LocalCore | None = None
+        self._ahead: Future[Snapshot] | None = Future()
+        threading.Thread(target=self._look_ahead, args=(self._ahead,), name="first look", daemon=True).start()
 
     @property
     def grace_s(self) -> float:
@@ -40,11 +43,18 @@ class EarlyCore:
         return self._context.settings.grace_s
 
     def snapshot(self) -> Snapshot:
-        """Look at the machine now."""
-        snapshot = self._observer.observe()
+        """Look at the machine now; the first look was begun when the core was made, beside the imports of the UI."""
+        ahead, self._ahead = self._ahead, None
+        snapshot = self._observer.observe() if ahead is None else ahead.result()
         if self._adopts and any(one.is_unattended for one in snapshot.instances):
             self._whole().attend(snapshot)
         return snapshot
+
+    def _look_ahead(self, ahead: Future[Snapshot]) -> None:
+        try:
+            ahead.set_result(self._observer.observe())
+        except Exception as error:  # noqa: BLE001 - whoever asks for the look gets it
+            ahead.set_exception(error)
 
     def watch_presets(self, stop: threading.Event, changed: Callable[[], object]) -> None:
         """Call `changed` after each change of a preset until `stop` is set."""

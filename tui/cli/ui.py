@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from tui.cli.context import open_context
+from tui.cli.early_core import EarlyCore
 from tui.errors import ExitCode, UsageError
 from tui.machine_file import ForeignProcess
 from tui.paths import CONFIG_DIR_VARIABLE, SIMULATED_VARIABLE, STATE_DIR_VARIABLE, find_places
@@ -26,17 +27,16 @@ def ui(options: argparse.Namespace) -> ExitCode:
     if not in_browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("the UI needs a terminal", "for scripts there are `sgltui ps --json` and `sgltui logs -f`")
     context = open_context(options)
+    read_only = getattr(options, "read_only", False)
+    core = cast("Core", EarlyCore(context, adopts=not read_only))  # it has a part of its methods by `__getattr__`
     # Here and nowhere else in the command line: Textual takes 0.2 s to import.
     from tui.app import run  # noqa: PLC0415 - see above
     from tui.app.layout import LayoutFile  # noqa: PLC0415
     from tui.app.preferences import read_preferences  # noqa: PLC0415
-    from tui.cli.early_core import EarlyCore  # noqa: PLC0415
 
     places, settings = context.places, context.settings
     preferences = read_preferences(settings, places.settings_file)
     ascii_only = getattr(options, "ascii", False) or settings.ascii
-    read_only = getattr(options, "read_only", False)
-    core = cast("Core", EarlyCore(context, adopts=not read_only))  # it has a part of its methods by `__getattr__`
     layout_file = LayoutFile(places.layout_file)
     mouse = settings.mouse and not getattr(options, "no_mouse", False)
     status = run(core, preferences, layout_file, read_only=read_only, ascii_only=ascii_only, mouse=mouse)

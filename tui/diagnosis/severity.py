@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import NamedTuple
+
 from tui.diagnosis.findings import FINDING_RULES
-from tui.diagnosis.heads import is_echo
-from tui.diagnosis.rule import Reach, Role, Severity
-from tui.diagnosis.rules import candidates
-from tui.sglang.loglines import parse_line
+from tui.diagnosis.rule import Reach, Role, Rule, Severity
+from tui.sglang.loglines import LogLine
 
 _LIMIT = 400
+
+
+class _Tables(NamedTuple):
+    """What is known of lines."""
+
+    parse_line: Callable[[str], LogLine]
+    is_echo: Callable[[str], bool]
+    candidates: Callable[[str], Sequence[Rule]]
+
+
+@cache
+def _tables() -> _Tables:
+    """Fetched at the first line: a hundred patterns take time, and a screen of GPUs and servers does without them."""
+    from tui.diagnosis.heads import is_echo  # noqa: PLC0415
+    from tui.diagnosis.rules import candidates  # noqa: PLC0415
+    from tui.sglang.loglines import parse_line  # noqa: PLC0415
+
+    return _Tables(parse_line, is_echo, candidates)
 
 
 def severity_of(text: str) -> Severity | None:
@@ -16,6 +36,7 @@ def severity_of(text: str) -> Severity | None:
 
     Consequences are errors, so that a person sees where it ended; what ended it is louder.
     """
+    parse_line, is_echo, candidates = _tables()
     line = parse_line(text)
     message = line.message[:_LIMIT]
     stamped = line.timestamp is not None
