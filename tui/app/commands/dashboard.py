@@ -105,9 +105,7 @@ ATTEMPTS = Command(
 ZOOM = Command("zoom", ("z",), "zoom", "Show the focused panel alone, or everything again.", "zoom", footer=80)
 GROW = Command("grow", ("+",), "grow", "Give the focused panel a larger part of the screen.", "resize_panel(1)")
 SHRINK = Command("shrink", ("-",), "shrink", "Give the focused panel a smaller part of the screen.", "resize_panel(-1)")
-HIDE = Command(
-    "hide", ("Z",), "hide", "Hide the focused panel, until the key that goes to it brings it back.", "hide_panel"
-)
+HIDE = Command("hide", ("Z",), "hide", "Hide the focused panel; its number brings it back.", "hide_panel")
 NEXT_PANEL = Command("next-panel", ("tab",), "next panel", "Go to the next panel.", "next_panel", palette=False)
 PREVIOUS_PANEL = Command(
     "previous-panel", ("shift+tab",), "previous panel", "Go to the panel before.", "next_panel(-1)", palette=False
