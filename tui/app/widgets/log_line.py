@@ -144,15 +144,27 @@ def _marked(strip: Strip, pattern: Pattern, style: Style) -> Strip:
     return Strip.join(_over(piece, style) if at % 2 else piece for at, piece in enumerate(pieces))
 
 
-def pointed(strip: Strip, style: Style, *, ascii: bool) -> Strip:  # noqa: A002 - named like the option
-    """A row with a sign in its gutter that it is the selected one."""
-    sign = Strip([Segment(">" if ascii else "▸", style)], 1)
-    return _over(Strip.join([strip.crop(0, 1), sign, strip.crop(GUTTER_CELLS)]), style)
+def pointed(strip: Strip, style_of: StyleOf, *, ascii: bool) -> Strip:  # noqa: A002 - named like the option
+    """A row with a sign in its gutter that it is the selected one; what matches in it keeps its ground."""
+    selected, match = style_of("selected"), style_of("match")
+    sign = Strip([Segment(">" if ascii else "▸", selected)], 1)
+    row = Strip.join([strip.crop(0, 1), sign, strip.crop(GUTTER_CELLS)])
+    segments = (piece if _is_on(piece, match) else _laid(piece, selected) for piece in row)
+    return Strip(segments, row.cell_length)
+
+
+def _is_on(segment: Segment, style: Style) -> bool:
+    """Its ground is that of this style."""
+    return segment.style is not None and segment.style.bgcolor == style.bgcolor
 
 
 def _over(strip: Strip, style: Style) -> Strip:
     """In another style, whatever it was in."""
-    return Strip([Segment(text, (own or Style.null()) + style) for text, own, _ in strip], strip.cell_length)
+    return Strip([_laid(segment, style) for segment in strip], strip.cell_length)
+
+
+def _laid(segment: Segment, style: Style) -> Segment:
+    return Segment(segment.text, (segment.style or Style.null()) + style)
 
 
 def draw_notice(words: str, style_of: StyleOf, *, ascii: bool) -> LogLine:  # noqa: A002 - named like the option

@@ -72,7 +72,7 @@ class LogPane(ScrollView, can_focus=True, inherit_bindings=False):
         else:
             strip = line.crop(self.column, width, self._style_of(""))
         is_selected = self.selected is not None and place.row - bool(self._rows.notice) == self.selected
-        return pointed(strip, self._style_of("selected"), ascii=self.ascii) if is_selected else strip
+        return pointed(strip, self._style_of, ascii=self.ascii) if is_selected else strip
 
     def _place(self, y: int) -> Place | None:
         top = Place(self.scroll_offset.y, self._part)
