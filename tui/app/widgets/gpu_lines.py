@@ -22,7 +22,7 @@ from tui.app.holders import (
 from tui.app.widgets.gpu_legend import legend_lines
 from tui.app.words import short_gpu_name
 from tui.app.wrapping import wrapped
-from tui.gpu import GpuSnapshot
+from tui.gpu import GpuProblem, GpuSnapshot
 from tui.metrics.plot import sparkline
 from tui.observe import Snapshot
 from tui.units import format_gib
@@ -85,9 +85,7 @@ def panel_lines(
         return [Content.styled(f"reading{glyphs.ellipsis}", "$quiet")]
     reading = snapshot.gpus
     if reading.problem is not None:
-        problem = wrapped(f"{glyphs.problem} {reading.problem.what}", width, glyphs)
-        hint = wrapped(reading.problem.hint, width, glyphs)
-        return [*(Content.styled(line, "$error") for line in problem), *map(Content, hint)]
+        return _problem_lines(reading.problem, width, glyphs)
     if not reading.gpus:
         nothing = wrapped("This machine has no GPU that the driver can see.", width, glyphs)
         return [Content.styled(line, "$quiet") for line in nothing]
@@ -102,6 +100,14 @@ def panel_lines(
     if height is not None and len(rows) + len(legend) > height and width >= _FOLD_LEAST:
         return [*_folded(rows, width, glyphs), *legend]
     return [*_bars(rows, width, glyphs, plot_cells(width) if history is not None else 0), *legend]
+
+
+def _problem_lines(problem: GpuProblem, width: int, glyphs: Glyphs) -> list[Content]:
+    """What is the matter, and under its words what to do about it."""
+    sign, indent = f"{glyphs.problem} ", "  "
+    what, hint = (wrapped(text, width - len(indent), glyphs) for text in (problem.what, problem.hint))
+    loud = [Content.styled((indent if number else sign) + line, "$error") for number, line in enumerate(what)]
+    return [*loud, *(Content(indent + line) for line in hint)]
 
 
 def _rows(
