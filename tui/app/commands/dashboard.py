@@ -97,7 +97,9 @@ SHOW_LOG = Command(
     footer=60,
     obstacle=nobody,
 )
-FOLLOW = Command("follow", ("F",), "follow", "Follow the end of the log, or stay.", "follow", footer=70)
+FOLLOW = Command(
+    "follow", ("F",), "follow", "Follow the end of the log, or stay.", "follow", footer=70, obstacle=nobody
+)
 ATTEMPTS = Command(
     "attempts", ("H",), "attempts", "Show the attempts at the selected server.", "history", obstacle=nobody
 )
