@@ -44,8 +44,10 @@ class LinkedDriver(LinuxDriver):
         if data == FRAME_BEGINS:
             self._begun = data
             return
-        if self._begun and data in {FRAME_ENDS, self._cursor}:
-            self._begun = "" if data == FRAME_ENDS else self._begun
+        if data == self._cursor:  # it is there already
+            return
+        if data == FRAME_ENDS and self._begun:
+            self._begun = ""
             return
         data, self._begun = self._begun + data, ""
         if (found := _AT_THE_END.search(data)) is not None:
