@@ -17,6 +17,7 @@ from tui.sglang.loglines import LogLine, parse_event, parse_line
 _TAIL_BYTES = 128 << 10
 _FRESH = timedelta(seconds=60)
 _BATCH = (b"Decode batch", b"Prefill batch", b"Retract requests")
+_BATCH_WORDS = ("Decode batch", "Prefill batch")
 # `srt/managers/scheduler.py`; 0.5.6 has `#retracted_reqs`, too.
 _RETRACTED = re.compile(r"KV cache pool is full\. Retract requests\. #retracted_reqs: (\d{1,9})")
 
@@ -81,11 +82,11 @@ def read_batches(path: Path, now: float) -> LoggedBatches:
         return LoggedBatches()
     end = stamped[-1][0] + age
     recent = [line for stamp, line in stamped if end - stamp <= _FRESH]
-    batches = [stamp for stamp, line in stamped if isinstance(parse_event(line.message), DecodeBatch | PrefillBatch)]
+    newest = next((stamp for stamp, line in reversed(stamped) if _batch(line) is not None), None)
     return LoggedBatches(
         figures=_figures(recent),
         retractions=sum(filter(None, map(_retracted, recent))),
-        last_batch_s=(end - batches[-1]).total_seconds() if batches else None,
+        last_batch_s=None if newest is None else (end - newest).total_seconds(),
     )
 
 
@@ -109,8 +110,7 @@ def _tells(line: bytes) -> bool:
 def _figures(lines: Iterable[LogLine]) -> Figures:
     ranks: dict[tuple[str, ...], _Rank] = {}
     for line in lines:
-        event = parse_event(line.message)
-        if isinstance(event, DecodeBatch | PrefillBatch):
+        if (event := _batch(line)) is not None:
             rank = ranks.setdefault(line.ranks, _Rank())
             rank.newest = event
             if isinstance(event, DecodeBatch):
@@ -119,6 +119,12 @@ def _figures(lines: Iterable[LogLine]) -> Figures:
                 rank.new_tokens += event.new_tokens
                 rank.cached_tokens += event.cached_tokens
     return combine((_replica(tags), rank.figures()) for tags, rank in ranks.items())
+
+
+def _batch(line: LogLine) -> DecodeBatch | PrefillBatch | None:
+    """Looked for by its words first: most lines of a busy log are others, and to find out which takes long."""
+    event = parse_event(line.message) if line.message.startswith(_BATCH_WORDS) else None
+    return event if isinstance(event, DecodeBatch | PrefillBatch) else None
 
 
 def _replica(tags: Iterable[str]) -> str:
