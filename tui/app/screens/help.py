@@ -24,6 +24,7 @@ from tui.app.wrapping import wrapped
 from tui.keeper.states import State
 
 _GAP = "  "
+_WIDTH, _MOST, _FRAME = 76, 0.96, 7  # of a dialogue, as in dialog.tcss: cells, share of the window, what isn't text
 _WORDS_LEAST = 20
 
 
@@ -48,14 +49,20 @@ class HelpScreen(ModalScreen[None]):
         with HelpText(classes="dialog tall") as page:
             page.border_title = Content(" Help ")
             page.border_subtitle = Content(f" {keys_of(self).first(CLOSE_HELP)} closes ")
-            yield Static(markup=False)
+            width = min(_WIDTH, int(self.app.size.width * _MOST)) - _FRAME
+            yield Static(self._content(width), markup=False)  # now: an empty page first costs as much as a full one
 
     def on_resize(self) -> None:
         """Other lines where it is narrow."""
-        width = self.query_one(HelpText).scrollable_content_region.width
+        before, width = self.text, self.query_one(HelpText).scrollable_content_region.width
+        content = self._content(width)
+        if content.plain != before:
+            self.query_one(Static).update(content)
+
+    def _content(self, width: int) -> Content:
         content = help_content(self._places, width, self._glyphs)
         self.text = content.plain
-        self.query_one(Static).update(content)
+        return content
 
     async def action_move(self, direction: str) -> None:
         """Up and down the page."""
