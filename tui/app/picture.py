@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import zip_longest
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
@@ -17,6 +18,8 @@ from rich.segment import Segment
 from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate  # public classes of a private module
 from textual.strip import Strip
+
+from tui.app.runs import runs
 
 _SYSTEMS = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
 # What switches each on, and what off again, two at a time.
@@ -244,16 +247,6 @@ def _pen(style: Style, system: ColorSystem) -> Pen:
 def _differences(shown: Line, wanted: Line) -> Iterator[tuple[int, int]]:
     """First and last cell of what isn't the same; runs that are near each other are one."""
     if shown == wanted:
-        return
-    start: int | None = None
-    end = 0
-    for at, cell in enumerate(wanted):
-        if cell is None or (at < len(shown) and shown[at] == cell):
-            continue
-        if start is not None and at - end > _GAP:
-            yield start, end
-            start = None
-        start = at if start is None else start
-        end = at + 1
-    if start is not None:
-        yield start, end
+        return iter(())
+    pairs = zip_longest(shown[: len(wanted)], wanted)
+    return runs((new is not None and new != old for old, new in pairs), _GAP)

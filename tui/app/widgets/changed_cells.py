@@ -8,6 +8,8 @@ from rich.cells import cell_len
 from textual.content import Content
 from textual.geometry import Region
 
+from tui.app.runs import runs
+
 _GAP = 6  # cells that are as before, between two that aren't: moving the cursor costs about as many bytes
 
 Cell = tuple[str, tuple[object, ...]]
@@ -40,18 +42,7 @@ def _spans(before: list[Cell], after: list[Cell]) -> Iterator[tuple[int, int]]:
         same = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
         yield _width(before[: min(len(before), len(after)) if same is None else same]), width
         return
-    start: int | None = None
-    end = 0
-    for at, (one, other) in enumerate(zip(before, after, strict=True)):
-        if one == other:
-            continue
-        if start is not None and at - end > _GAP:
-            yield start, end
-            start = None
-        start = at if start is None else start
-        end = at + 1
-    if start is not None:
-        yield start, end
+    yield from runs((one != other for one, other in zip(before, after, strict=True)), _GAP)
 
 
 def _width(cells: list[Cell]) -> int:
