@@ -45,7 +45,7 @@ class Glyphs(Struct, frozen=True):
 def _whole_words(text: str, kept: str) -> str:
     """The beginning of a text without a piece of a word at its end, nor of a number where it is all one word."""
     rest = text[len(kept) :]
-    if not rest.startswith(" ") and not kept.endswith(" ") and " " in kept[len(kept) // 2 :]:
+    if not rest.startswith(" ") and " " in kept[len(kept) // 2 :]:
         kept = kept[: kept.rindex(" ")]
     elif rest[:1].isdigit() or kept[-1:] in ".,":
         kept = kept.rstrip("0123456789.,")
