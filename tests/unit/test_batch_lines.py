@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.metrics.batch_lines import read_batches
+from tui.metrics.batch_lines import BatchLog
 from tui.metrics.live import Figures
 
 REAL = Path(__file__).parents[1] / "fixtures" / "real"
@@ -25,7 +25,7 @@ def write(path: Path, *lines: str) -> Path:
 
 
 def read(log: Path, later_s: float = 0.0) -> Figures:
-    return read_batches(log, log.stat().st_mtime + later_s).figures
+    return BatchLog(log).read(log.stat().st_mtime + later_s).figures
 
 
 HYBRID = (
@@ -64,7 +64,7 @@ def test_what_is_older_than_a_minute_isnt_told(tmp_path: Path) -> None:
     assert read(log, 61) == Figures()
     later = write(tmp_path, stamp(0) + HYBRID, stamp(100) + 'INFO:     1.2.3.4:5 - "GET /model_info HTTP/1.1" 200 OK')
     assert read(later) == Figures()
-    assert read_batches(later, later.stat().st_mtime).last_batch_s == 100
+    assert BatchLog(later).read(later.stat().st_mtime).last_batch_s == 100
 
 
 def test_retractions_of_the_last_minute(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_retractions_of_the_last_minute(tmp_path: Path) -> None:
         "KV cache pool is full. Retract requests. #retracted_reqs: {}, #new_tokens_gained: 2048, #new_token_ratio: 0.7"
     )
     log = write(tmp_path, *(stamp(at) + words.format(count) for at, count in ((0, 4), (70, 1), (100, 2))))
-    assert read_batches(log, log.stat().st_mtime).retractions == 3
+    assert BatchLog(log).read(log.stat().st_mtime).retractions == 3
 
 
 def test_a_prompt_that_quotes_a_log_isnt_believed(tmp_path: Path) -> None:
@@ -84,6 +84,68 @@ def test_a_line_that_is_being_written_waits_for_its_end(tmp_path: Path) -> None:
     with log.open("a") as file:
         file.write(stamp(1) + "Decode batch, #running-req: 9")
     assert read(log).running == 6
+
+
+def append(log: Path, *lines: str) -> None:
+    with log.open("a") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def test_what_is_appended_joins_what_was_read_before(tmp_path: Path) -> None:
+    log = write(tmp_path, stamp(0) + PREFILL, stamp(1) + HYBRID)
+    batches = BatchLog(log)
+    now = log.stat().st_mtime
+    assert batches.read(now).figures.cache_hit_rate == 0.7
+    append(log, stamp(30) + PREFILL.replace("#cached-token: 70", "#cached-token: 170"))
+    figures = batches.read(log.stat().st_mtime).figures
+    assert figures.cache_hit_rate == pytest.approx(240 / 300)
+    assert figures.tokens_per_s == 412.7
+    append(log, stamp(75) + HYBRID.replace("412.70", "99.00"))
+    later = batches.read(log.stat().st_mtime)
+    assert later.figures.cache_hit_rate == pytest.approx(170 / 200)
+    assert later.figures.tokens_per_s == 99.0
+
+
+def test_a_half_written_line_counts_once_it_is_whole(tmp_path: Path) -> None:
+    log = write(tmp_path, stamp(0) + HYBRID)
+    batches = BatchLog(log)
+    half, rest = (stamp(1) + HYBRID.replace("#running-req: 6", "#running-req: 9")).split(" usage", 1)
+    with log.open("a") as file:
+        file.write(half)
+    assert batches.read(log.stat().st_mtime).figures.running == 6
+    append(log, " usage" + rest)
+    assert batches.read(log.stat().st_mtime).figures.running == 9
+
+
+def test_a_log_that_was_truncated_is_read_anew(tmp_path: Path) -> None:
+    log = write(tmp_path, stamp(0) + HYBRID, stamp(1) + HYBRID)
+    batches = BatchLog(log)
+    assert batches.read(log.stat().st_mtime).figures.running == 6
+    write(tmp_path, stamp(2) + PREFILL)
+    assert batches.read(log.stat().st_mtime).figures == read(log)
+    write(tmp_path)
+    assert batches.read(log.stat().st_mtime).figures == Figures()
+
+
+def test_of_a_log_that_grew_by_more_than_a_look_the_end_counts(tmp_path: Path) -> None:
+    log = write(tmp_path, stamp(0) + HYBRID)
+    batches = BatchLog(log)
+    assert batches.read(log.stat().st_mtime).figures.running == 6
+    append(log, *[stamp(1) + "x" * 1000] * 5000, stamp(2) + HYBRID.replace("#running-req: 6", "#running-req: 7"))
+    assert batches.read(log.stat().st_mtime).figures.running == 7
+    append(log, stamp(3) + HYBRID.replace("#running-req: 6", "#running-req: 8"))
+    assert batches.read(log.stat().st_mtime).figures.running == 8
+
+
+def test_a_line_cut_where_reading_begins_isnt_believed(tmp_path: Path) -> None:
+    """The quoted line begins where the end that is read does."""
+    quoted = stamp(0) + HYBRID + "\n"
+    rest = (stamp(0) + "INFO:     x" * 10 + "\n") * 2000
+    end = rest[-((128 << 10) - len(quoted)) :]
+    assert len(quoted + end) == 128 << 10
+    log = tmp_path / "server.log"
+    log.write_text("Receive: text='" + quoted + end)
+    assert read(log) == Figures()
 
 
 def test_only_the_end_of_a_long_log_is_read(tmp_path: Path) -> None:
@@ -105,5 +167,5 @@ def test_what_real_servers_logged(release: str, tmp_path: Path) -> None:
 
 
 def test_no_log_says_nothing(tmp_path: Path) -> None:
-    assert read_batches(tmp_path / "server.log", 0).figures == Figures()
+    assert BatchLog(tmp_path / "server.log").read(0).figures == Figures()
     assert read(write(tmp_path)) == Figures()

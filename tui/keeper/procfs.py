@@ -1,11 +1,10 @@
-"""Reading /proc: children, open files, environment, listening sockets. What vanishes meanwhile is skipped."""
+"""Reading /proc: children, open files, sockets, environment. What vanishes meanwhile is skipped."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import stat
-import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,7 +13,6 @@ from tui.hiding import command_text
 from tui.keeper.identity import PROC
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - looked at, never written to
-_LISTEN = "0A"
 _GONE = (FileNotFoundError, ProcessLookupError, PermissionError)
 
 
@@ -115,33 +113,6 @@ def has_environment(pid: int, assignment: str) -> bool:
 def sockets(pid: int) -> set[int]:
     """Inodes of the sockets it holds."""
     return {int(target[len("socket:[") : -1]) for target in _descriptors(pid) if target.startswith("socket:[")}
-
-
-def listening(port: int) -> set[int]:
-    """Inodes of the TCP sockets that listen on `port`, whatever the address; of this network namespace."""
-    return {inode for _, inode in listeners(port)}
-
-
-def listeners(port: int) -> list[tuple[bytes, int]]:
-    """The TCP sockets that listen on `port`: address, packed as `socket.inet_pton` does, and inode."""
-    found = []
-    for table in ("net/tcp", "net/tcp6"):
-        try:
-            lines = (PROC / table).read_text().splitlines()[1:]
-        except FileNotFoundError:  # no IPv6
-            continue
-        for line in lines:
-            fields = line.split()
-            address, _, number = fields[1].rpartition(":")
-            if fields[3] == _LISTEN and int(number, 16) == port:
-                found.append((_packed(address), int(fields[9])))
-    return found
-
-
-def _packed(address: str) -> bytes:
-    """An address as the kernel prints it: hexadecimal words of 4 bytes, each in the machine's own order."""
-    words = (int(address[at : at + 8], 16) for at in range(0, len(address), 8))
-    return b"".join(word.to_bytes(4, sys.byteorder) for word in words)
 
 
 def shared_memory(pids: Iterable[int]) -> set[Path]:

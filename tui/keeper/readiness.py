@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from tui.keeper import procfs
 from tui.keeper.identity import ProcessIdentity
+from tui.keeper.listeners import Listener, listeners
 from tui.keeper.names import addresses, connect
 
 # Both answer without running the model (2 to 8 ms); /health would generate a token and write log lines.
@@ -68,23 +69,23 @@ def owns_port(members: Iterable[ProcessIdentity], port: int, host: str | None = 
         host: as it was told to bind: then it has to be the members whom a client of that address reaches. Another
             program may listen on the same port of a single address, and is preferred to who listens on all.
     """
-    listeners = procfs.listeners(port)
-    inodes = {inode for _, inode in listeners}
+    found = listeners(port)
+    inodes = {inode for _, inode in found}
     held = {inode for member in members for inode in procfs.sockets(member.pid)} if inodes else set()
     if host is None or inodes <= held:  # nobody else listens on it: no need to look up a name, which may take long
         return bool(inodes & held)
-    reached = _reached(listeners, host)
+    reached = _reached(found, host)
     return bool(reached) and reached <= held
 
 
-def _reached(listeners: Iterable[tuple[bytes, int]], host: str) -> set[int]:
+def _reached(found: Iterable[Listener], host: str) -> set[int]:
     """Inodes of the sockets that connections to a server bound to `host` may reach."""
     reached: set[int] = set()
     for address in map(_packed, addresses(reachable(host))):
         for wanted in _preference(address):
-            found = {inode for local, inode in listeners if local == wanted}
-            if found:
-                reached |= found
+            inodes = {inode for local, inode in found if local == wanted}
+            if inodes:
+                reached |= inodes
                 break
     return reached
 

@@ -8,10 +8,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tui.keeper import locks, procfs
+from tui.keeper import locks
 from tui.keeper.evidence import DrainWatch
 from tui.keeper.gpu_memory import GpuMemoryReading
 from tui.keeper.identity import ProcessIdentity, send_signal
+from tui.keeper.listeners import listeners
 from tui.keeper.readiness import owns_port
 from tui.keeper.records import utc_now
 from tui.keeper.release import Release, describe_holders
@@ -104,7 +105,7 @@ class Stopper:
             "memory_after_gib": release.held_gib(after),
             "released": released,
             "seconds": round(time.monotonic() - self._started, 1),
-            "port_free": not had_port or not procfs.listening(port),
+            "port_free": not had_port or not listeners(port),
             "shm_left": sorted(str(path) for path in shm if path.exists()),
             "locks_left": locks.stale(build_locks),
             "holders": [] if released is not False else describe_holders(release, after),
@@ -160,7 +161,7 @@ class Stopper:
         while True:
             # Without a reading from before there is nothing to compare with, and a hung driver takes its time.
             after = self.run.read_memory(_AFTER_LIMIT_S) if release.before is not None else None
-            port_held = had_port and bool(procfs.listening(self.run.target.port))
+            port_held = had_port and bool(listeners(self.run.target.port))
             is_back = not release.may_still_come(after) and not port_held
             if is_back or survivors or time.monotonic() - started > self._request.release_wait_s:
                 return after

@@ -3,23 +3,35 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from tui.logs.file import LogFile
+from tui.logs.follow import Follower
 from tui.metrics.live import Figures, combine
 from tui.sglang.log_events import DecodeBatch, PrefillBatch
 from tui.sglang.loglines import LogLine, parse_event, parse_line
 
 _TAIL_BYTES = 128 << 10
 _FRESH = timedelta(seconds=60)
-_BATCH = (b"Decode batch", b"Prefill batch", b"Retract requests")
+_MARKS = (b"Decode batch", b"Prefill batch", b"Retract requests")
+_TOLD_LIMIT = 10_000  # more than SGLang logs in a minute
 _BATCH_WORDS = ("Decode batch", "Prefill batch")
 # `srt/managers/scheduler.py`; 0.5.6 has `#retracted_reqs`, too.
 _RETRACTED = re.compile(r"KV cache pool is full\. Retract requests\. #retracted_reqs: (\d{1,9})")
+
+
+class _Told(NamedTuple):
+    """What one line told: of a batch, or how many requests were retracted."""
+
+    at: datetime
+    ranks: tuple[str, ...]
+    what: DecodeBatch | PrefillBatch | int
 
 
 @dataclass(slots=True)
@@ -61,63 +73,90 @@ class LoggedBatches:
     last_batch_s: float | None = None
 
 
-def read_batches(path: Path, now: float) -> LoggedBatches:
-    """Read the end of a log.
+class BatchLog:
+    """A server's log, of which each look reads what was appended since the last one."""
 
-    Args:
-        path: the log; none is an empty one.
-        now: seconds since 1970. The stamps' time zone is the server's, so their age is told by the file's: its newest
-            stamp is of the moment when it was last written to.
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._log: Follower | None = None
+        self._end: datetime | None = None
+        self._told: deque[_Told] = deque(maxlen=_TOLD_LIMIT)
 
-    Raises:
-        SgltuiError: it can't be read.
-    """
-    try:
-        age = timedelta(seconds=max(now - path.stat().st_mtime, 0.0))
-    except OSError:
-        return LoggedBatches()
-    lines = [parse_line(line.decode(errors="replace")) for line in _tail(path) if _tells(line)]
-    stamped = [(line.timestamp, line) for line in lines if line.timestamp is not None]
-    if not stamped:
-        return LoggedBatches()
-    end = stamped[-1][0] + age
-    recent = [line for stamp, line in stamped if end - stamp <= _FRESH]
-    newest = next((stamp for stamp, line in reversed(stamped) if _batch(line) is not None), None)
-    return LoggedBatches(
-        figures=_figures(recent),
-        retractions=sum(filter(None, map(_retracted, recent))),
-        last_batch_s=None if newest is None else (end - newest).total_seconds(),
-    )
+    def read(self, now: float) -> LoggedBatches:
+        """What its last minute says.
 
+        Args:
+            now: seconds since 1970. The stamps' time zone is the server's, so their age is told by the file's: its
+                newest stamp is of the moment when it was last written to.
 
-def _tail(path: Path) -> list[bytes]:
-    """The last whole lines. The newest may be half written: it is left out."""
-    log = LogFile.open(path)
-    if log is None:
-        return []
-    with closing(log):
-        size = log.size()
-        start = max(size - _TAIL_BYTES, log.head)
-        lines = log.read(start, size - start).split(b"\n")
-    return lines[1:-1] if start else lines[:-1]
+        Raises:
+            SgltuiError: it can't be read.
+        """
+        try:
+            age = timedelta(seconds=max(now - self._path.stat().st_mtime, 0.0))
+        except OSError:
+            return LoggedBatches()
+        self._read_on()
+        if self._end is None:
+            return LoggedBatches()
+        end = self._end + age
+        recent = [told for told in self._told if end - told.at <= _FRESH]
+        newest = next((told.at for told in reversed(self._told) if not isinstance(told.what, int)), None)
+        return LoggedBatches(
+            figures=_figures(recent),
+            retractions=sum(told.what for told in recent if isinstance(told.what, int)),
+            last_batch_s=None if newest is None else (end - newest).total_seconds(),
+        )
+
+    def _read_on(self) -> None:
+        """Of a log that has grown by much more than a look should read, the end alone."""
+        self._log = self._log or self._follow()
+        chunk = self._log.poll()
+        if chunk.more:
+            self._log.close()
+            self._log = self._follow()
+            chunk = self._log.poll()
+        if chunk.reset:
+            self._end = None
+            self._told.clear()
+        self._told.extend(filter(None, (_told(line) for line in chunk.lines if any(mark in line for mark in _MARKS))))
+        stamps = (parse_line(line.decode(errors="replace")).timestamp for line in reversed(chunk.lines) if _tells(line))
+        self._end = next(filter(None, stamps), self._end)
+
+    def _follow(self) -> Follower:
+        log = LogFile.open(self._path)
+        if log is None:
+            return Follower(self._path)
+        with closing(log):
+            start = max(log.size() - _TAIL_BYTES, log.head)
+            cut = log.read(start, _TAIL_BYTES).find(b"\n") + 1 if start else 0
+            return Follower(self._path, start + cut)
 
 
 def _tells(line: bytes) -> bool:
-    """It is of a batch, or at least stamped: the newest stamp dates the others."""
-    return line.startswith(b"[2") or any(mark in line for mark in _BATCH)
+    """It may have a stamp: the newest dates the others."""
+    return line.startswith(b"[2") or any(mark in line for mark in _MARKS)
 
 
-def _figures(lines: Iterable[LogLine]) -> Figures:
+def _told(line: bytes) -> _Told | None:
+    """What a line says, if it is believed: it carries a stamp."""
+    parsed = parse_line(line.decode(errors="replace"))
+    what = _batch(parsed) or _retracted(parsed)
+    return None if parsed.timestamp is None or what is None else _Told(parsed.timestamp, parsed.ranks, what)
+
+
+def _figures(told: Iterable[_Told]) -> Figures:
     ranks: dict[tuple[str, ...], _Rank] = {}
-    for line in lines:
-        if (event := _batch(line)) is not None:
-            rank = ranks.setdefault(line.ranks, _Rank())
-            rank.newest = event
-            if isinstance(event, DecodeBatch):
-                rank.decode = event
-            elif not event.is_health_probe:
-                rank.new_tokens += event.new_tokens
-                rank.cached_tokens += event.cached_tokens
+    for one in told:
+        if isinstance(batch := one.what, int):
+            continue
+        rank = ranks.setdefault(one.ranks, _Rank())
+        rank.newest = batch
+        if isinstance(batch, DecodeBatch):
+            rank.decode = batch
+        elif not batch.is_health_probe:
+            rank.new_tokens += batch.new_tokens
+            rank.cached_tokens += batch.cached_tokens
     return combine((_replica(tags), rank.figures()) for tags, rank in ranks.items())
 
 

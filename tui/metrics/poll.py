@@ -12,7 +12,7 @@ from msgspec import structs
 from tui.errors import SgltuiError
 from tui.keeper.identity import ProcessIdentity
 from tui.keeper.readiness import owns_port
-from tui.metrics.batch_lines import LoggedBatches, read_batches
+from tui.metrics.batch_lines import BatchLog, LoggedBatches
 from tui.metrics.exposition import Counters, parse_metrics
 from tui.metrics.live import Figures, LiveMetrics, Source
 from tui.metrics.loads import parse_get_load, parse_loads
@@ -38,6 +38,7 @@ class ServerPoll:
         self._given_up: str | None = None
         self.was_refused = False
         self._window = Window()
+        self._log = BatchLog(target.log)
         self._capacity: Capacity | None = None
 
     def ask(self, members: Sequence[ProcessIdentity]) -> LiveMetrics:
@@ -109,7 +110,7 @@ class ServerPoll:
 
     def _read_log(self) -> tuple[LoggedBatches, str | None]:
         try:
-            return read_batches(self._target.log, time.time()), None
+            return self._log.read(time.time()), None
         except SgltuiError as error:
             return LoggedBatches(), str(error)
 
