@@ -23,6 +23,8 @@ def is_secret_flag(option: str) -> bool:
     Any prefix counts: where argparse would find it ambiguous nothing starts, and hiding its value costs nothing. So
     does a mistyped one (`--apikey`), whose value would stand in records and in SGLang's refusal.
     """
+    if not option.startswith("-"):  # most words: each look at a machine asks of hundreds
+        return False
     name = option.partition("=")[0]
     if len(name) <= len("--") or name in _NOT_SECRET:
         return False
@@ -40,7 +42,9 @@ def command_text(words: Sequence[str]) -> str:
     setproctitle, which SGLang's processes use, writes a title over the argument vector and leaves the rest of its room
     as blanks or empty words.
     """
-    return " ".join(hide_secrets(" ".join(hide_secrets(words)).split()))
+    shown = hide_secrets(words)
+    apart = " ".join(shown).split()
+    return " ".join(apart if apart == shown else hide_secrets(apart))
 
 
 def _hide(before: str, word: str) -> str:

@@ -137,8 +137,11 @@ def share_cells(sizes: Sequence[int], width: int) -> list[int]:
     if sum(cells) >= width:
         largest = sorted(range(len(sizes)), key=lambda i: sizes[i], reverse=True)[:width]
         return [1 if i in largest else 0 for i in range(len(sizes))]
-    # Cell by cell to whoever is furthest below its exact share: no party is ever rounded out of sight.
+    # Cell by cell to whoever is furthest below its exact share: no party is ever rounded out of sight. Each gets its
+    # whole cells that way, but for those that the smallest have beyond theirs: so many needn't be given one by one.
     total = sum(sizes)
+    smallest = sum(0 < size * width < total for size in sizes)
+    cells = [max(one, size * width // total - smallest) for one, size in zip(cells, sizes, strict=True)]
     for _ in range(width - sum(cells)):
         neediest = max(range(len(sizes)), key=lambda i: sizes[i] * width - cells[i] * total)
         cells[neediest] += 1

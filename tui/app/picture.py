@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import repeat
+from operator import ne
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
@@ -191,7 +192,7 @@ def _cells(strip: Strip, system: ColorSystem) -> list[Cell]:
             continue
         pen = _pen(segment.style or Style.null(), system)
         if _is_narrow(segment.text):
-            cells += [(character, pen) for character in segment.text]
+            cells += zip(segment.text, repeat(pen))
         else:
             _add_wide(cells, segment.text, pen)
     return cells
@@ -248,5 +249,5 @@ def _differences(shown: Line, wanted: Line) -> Iterator[tuple[int, int]]:
     """First and last cell of what isn't the same; runs that are near each other are one."""
     if shown == wanted:
         return iter(())
-    pairs = zip_longest(shown[: len(wanted)], wanted)
-    return runs((new is not None and new != old for old, new in pairs), _GAP)
+    unknown: Line = [None] * (len(wanted) - len(shown))
+    return runs(map(ne, [*shown, *unknown], wanted), _GAP)  # a cell of a line is never unlearned

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 
 def runs(wanted: Iterable[bool], gap: int) -> Iterator[tuple[int, int]]:
@@ -12,15 +14,10 @@ def runs(wanted: Iterable[bool], gap: int) -> Iterator[tuple[int, int]]:
         wanted: one place after the other.
         gap: so many others between two wanted ones are taken along: to pass them by costs as much.
     """
-    start: int | None = None
-    end = 0
-    for at, is_wanted in enumerate(wanted):
-        if not is_wanted:
-            continue
-        if start is not None and at - end > gap:
-            yield start, end
-            start = None
-        start = at if start is None else start
-        end = at + 1
-    if start is not None:
-        yield start, end
+    return (found.span() for found in _run(gap).finditer(bytes(wanted)))
+
+
+@cache
+def _run(gap: int) -> re.Pattern[bytes]:
+    """A frame has thousands of places: they are gone through by an expression, and not by Python."""
+    return re.compile(rb"\x01+(?:\x00{1,%d}\x01+)*" % gap)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import psutil
 import pynvml
 from msgspec import structs
 
@@ -204,6 +203,8 @@ def _has_no_memory(handle: Any) -> bool:
 
 def _read_host_memory() -> GpuMemory:
     """Free is what programs can get, as SGLang counts it there (0.5.11, srt/utils/common.py:523)."""
+    import psutil  # noqa: PLC0415 - few machines need it
+
     host = psutil.virtual_memory()
     return GpuMemory(host.total, host.total - host.available, host.available, None)
 

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
-import psutil
-
-from tui.hiding import command_text
-
-T = TypeVar("T")
+from tui.keeper import procfs
 
 
 def describe_process(pid: int) -> tuple[str | None, str | None]:
@@ -18,16 +11,4 @@ def describe_process(pid: int) -> tuple[str | None, str | None]:
     The command is text of somebody else's making, without secrets. A zombie, which may still hold memory, has only a
     name.
     """
-    try:
-        process = psutil.Process(pid)
-    except psutil.Error:
-        return None, None
-    with process.oneshot():
-        return _ask(process.username), command_text(_ask(process.cmdline) or ()) or _ask(process.name)
-
-
-def _ask(question: Callable[[], T]) -> T | None:
-    try:
-        return question()
-    except psutil.Error:
-        return None
+    return procfs.user(pid), procfs.shown_command(pid) or None

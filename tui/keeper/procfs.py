@@ -7,6 +7,7 @@ import pwd
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 from tui.hiding import command_text
@@ -43,8 +44,12 @@ def owner(pid: int) -> int | None:
 def user(pid: int) -> str | None:
     """The name of its owner, or the number of one without a name; None when it is gone."""
     uid = owner(pid)
-    if uid is None:
-        return None
+    return None if uid is None else _user_name(uid)
+
+
+@lru_cache
+def _user_name(uid: int) -> str:
+    """Asked once: many machines ask a server over the network for it."""
     try:
         return pwd.getpwuid(uid).pw_name
     except KeyError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
 
@@ -293,7 +294,7 @@ def read_launch(directory: Path) -> Recorded:
 
 
 def _read(directory: Path) -> Recorded:
-    files = LaunchFiles(directory)
+    files = _files(directory)
     launch = _decode(files.launch, LaunchRecord)
     if launch is None:
         raise RecordError(f"{files.launch} is missing", "remove the directory if nothing in it is needed")
@@ -301,6 +302,12 @@ def _read(directory: Path) -> Recorded:
     exit_record = _decode(files.exit, ExitRecord)
     state = _decode(files.state, StateRecord) or StateRecord()
     return Recorded(files, launch, state, exit_record)
+
+
+@lru_cache(maxsize=1024)
+def _files(directory: Path) -> LaunchFiles:
+    """Each look reads the same ones again, and a dozen paths take longer to make than to read what is there."""
+    return LaunchFiles(directory)
 
 
 def list_names(places: Places) -> list[str]:

@@ -82,6 +82,7 @@ class Dashboard(Panels):
 
     def __init__(self, where: str, glyphs: Glyphs, layout: Layout, link: Link, *, read_only: bool) -> None:
         super().__init__(glyphs)
+        self._servers = ServersPanel(glyphs, read_only=read_only, id="servers", classes="panel")
         self._link = link
         self._layout_before = layout
         self._where = where
@@ -97,7 +98,7 @@ class Dashboard(Panels):
         yield TitleLine(self._where, self._glyphs, read_only=self._read_only)
         yield TextLine(id="trouble")
         yield GpuPanel(self._glyphs, id="gpus", classes="panel")
-        yield ServersPanel(self._glyphs, read_only=self._read_only, id="servers", classes="panel")
+        yield self._servers
         yield FindingPanel(self._glyphs, id="finding", classes="panel")
         yield BudgetPanel(self._glyphs, id="budget", classes="panel")
         yield LivePanel(self._glyphs, id="live", classes="panel")
@@ -145,6 +146,7 @@ class Dashboard(Panels):
             self._letters = assign_letters(self._letters, lettered_names(self.snapshot))
             self.query_one(TitleLine).show_reading(self.snapshot.gpus)
             self.query_one(GpuPanel).show(self.snapshot, self._letters)
+            self.query_one(LogPanel).paint_along()
             if not self._has_asked_for_engine and not self.snapshot.instances and not self._read_only:
                 self._has_asked_for_engine = True
                 self.post_message(EngineAsked())
@@ -183,7 +185,7 @@ class Dashboard(Panels):
     def watch_engine(self) -> None:
         """What would run the first server is known now."""
         if self.engine is not None:
-            self.query_one(ServersPanel).show_engine(self.engine)
+            self._servers.show_engine(self.engine)
             self._show_servers()
 
     def watch_notices(self) -> None:
@@ -275,7 +277,7 @@ class Dashboard(Panels):
             self.post_message(make(one))
 
     def _show_servers(self) -> None:
-        self.query_one(ServersPanel).show(self._shown, self._letters)
+        self._servers.show(self._shown, self._letters)
         if self.focused is None and not self._table.has_class("-empty"):
             self._table.focus()
         self._show_selected()

@@ -48,6 +48,7 @@ class Panels(FindingActions):
     sizes: var[dict[str, int]] = var({}, init=False)
     hidden: var[frozenset[str]] = var(frozenset[str](), init=False)
 
+    _servers: ServersPanel
     _facts = "budget"
     _judged: tuple[str, str, bool] | None = None  # for whom, and by what, the facts were chosen
 
@@ -163,7 +164,7 @@ class Panels(FindingActions):
 
     @property
     def _table(self) -> InstanceTable:
-        return self.query_one(ServersPanel).table
+        return self._servers.table
 
     def _focused_panel(self) -> str:
         inside = self.focused.ancestors_with_self if self.focused is not None else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 
 from msgspec import Struct
 from rich.cells import cell_len
@@ -197,9 +198,14 @@ def _plots(history: Sequence[Figures], cells: int, glyphs: Glyphs) -> list[tuple
     """How busy it was, and how full; the newest at the end, and blank from before anybody looked."""
     if not cells:
         return []
-    series = [[figures[which] for figures in history[-cells:]] for which in (0, 1)]
-    lines = [sparkline(values, cells, 1.0, ascii_only=glyphs.ascii_only, missing=" ") for values in series]
-    return [(f"{_GAP}{line:>{cells}}", "$primary") for line in lines]
+    series = (tuple(figures[which] for figures in history[-cells:]) for which in (0, 1))
+    return [(f"{_GAP}{_plot(values, cells, glyphs.ascii_only):>{cells}}", "$primary") for values in series]
+
+
+@lru_cache(maxsize=256)
+def _plot(values: tuple[float | None, ...], cells: int, ascii_only: bool) -> str:
+    """A step is longer than the time between two looks: most are as they were."""
+    return sparkline(values, cells, 1.0, ascii_only=ascii_only, missing=" ")
 
 
 def _folded(rows: Sequence[_Row], width: int, glyphs: Glyphs) -> list[Content]:

@@ -20,7 +20,6 @@ from tui.app.keys import keys_of
 from tui.app.link import Link
 from tui.app.messages import Explained
 from tui.app.widgets.log_tools import LogTools
-from tui.app.widgets.log_view import LogView
 from tui.app.words import state_words
 from tui.keeper.states import ALIVE
 from tui.launch.explanation import Mark
@@ -124,6 +123,12 @@ class LogPanel(LogTools):
         is_silent = now - self._painted_at > _SILENT_AFTER_S
         asyncio.get_running_loop().call_later(_SILENT_LOOK_S if is_silent else _LOOK_S, self._look)
 
+    def paint_along(self) -> None:
+        """Other panels are painted now: what was appended goes with them, in one frame instead of two."""
+        if self._is_whole and self.log_view.has_news():
+            self._painted_at = time.monotonic()
+            self.refresh_lines()
+
     def refresh_lines(self) -> None:
         """Read what was appended."""
         if not self._is_whole:
@@ -135,7 +140,7 @@ class LogPanel(LogTools):
     @property
     def _is_whole(self) -> bool:
         """It is on the screen; when the app ends, its parts go before it."""
-        return self.is_attached and bool(self.query(LogView))
+        return self.is_attached and self.log_view.is_attached
 
     def toggle_following(self) -> None:
         """Follow the log's end, or stay."""

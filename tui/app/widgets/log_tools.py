@@ -32,34 +32,31 @@ _WHOLE = 100
 
 
 class LogTools(Vertical):
-    """A log view, a line that tells of search and filter, and a prompt."""
+    """A log view, a line that tells of search and filter, and a prompt.
+
+    Attributes:
+        log_view: the log.
+    """
 
     DEFAULT_CSS = "LogTools { layers: base prompt; }"
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(LOG_TOOLS)]
 
     def __init__(self, glyphs: Glyphs, *, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
         super().__init__(id=id, classes=classes)
+        self.log_view = LogView(ascii=glyphs.ascii_only)
         self._glyphs = glyphs
         self._only: Pattern | None = None
         self._hidden = Hidden()
-        self._wraps = False
         self._counted: MatchIndex | None = None
         self._is_to_be_counted = self._is_counting = False
         self._trouble = ""
 
     def compose(self) -> ComposeResult:
         """One log."""
-        view = LogView(ascii=self._glyphs.ascii_only)
-        view.set_reactive(LogView.wrapped, self._wraps)
-        yield view
+        yield self.log_view
         yield TextLine(id="log-status")
         yield LogPrompt()
         yield LogFinder()
-
-    @property
-    def log_view(self) -> LogView:
-        """The log."""
-        return self.query_one(LogView)
 
     def begin_anew(self) -> None:
         """Another log: what was looked for in the last one is forgotten; which lines a person hides isn't."""
@@ -71,7 +68,7 @@ class LogTools(Vertical):
 
     def restore(self, *, wrap: bool, hide_access: bool, hide_batch: bool) -> None:
         """As a person left it the last time; to be said before it is on the screen."""
-        self._wraps = wrap
+        self.log_view.set_reactive(LogView.wrapped, wrap)
         self._hidden = Hidden(hide_access, hide_batch)
 
     def hide_again(self) -> None:

@@ -18,24 +18,24 @@ from tui.observe import Snapshot
 
 
 class ServersPanel(Vertical):
-    """Shows who runs and how; the table says by `Picked` who is selected."""
+    """Shows who runs and how.
+
+    Attributes:
+        table: says by `Picked` who is selected.
+    """
 
     def __init__(self, glyphs: Glyphs, *, read_only: bool, id: str, classes: str) -> None:  # noqa: A002 Textual's own name
         super().__init__(id=id, classes=classes)
         self.border_title = Content(" Servers ")
+        self.table = InstanceTable(glyphs)
         self._glyphs = glyphs
         self._read_only = read_only
         self._engine: str | Trouble | None = None
 
     def compose(self) -> ComposeResult:
         """Table or words."""
-        yield InstanceTable(self._glyphs)
+        yield self.table
         yield TextLine(classes="words")
-
-    @property
-    def table(self) -> InstanceTable:
-        """The table."""
-        return self.query_one(InstanceTable)
 
     def show(self, snapshot: Snapshot | None, letters: Letters) -> None:
         """Show this moment; None: nothing was read yet."""
