@@ -106,6 +106,24 @@ def test_what_is_appended_joins_what_was_read_before(tmp_path: Path) -> None:
     assert later.figures.tokens_per_s == 99.0
 
 
+def test_of_many_batches_at_once_all_prompts_count_and_of_each_rank_the_newest_decode_batch(tmp_path: Path) -> None:
+    """Equal lines are two events; a line that quotes a batch takes no other's place."""
+    lines = []
+    for number in range(50):
+        lines += [
+            stamp(1) + PREFILL,
+            stamp(1, " DP0") + HYBRID.replace("412.70", f"{100 + number}.00"),
+            stamp(1, " DP1") + HYBRID.replace("412.70", f"{200 + number}.00"),
+            stamp(1, " DP1") + "INFO:     somebody wrote 'Decode batch, #running-req: 1'",
+        ]
+    quoting = stamp(1, " DP0") + "Receive: text='] Decode batch, #running-req: 1'"
+    told = BatchLog(log := write(tmp_path, *lines, quoting)).read((tmp_path / "server.log").stat().st_mtime)
+    assert told.figures.tokens_per_s == 149 + 249
+    assert told.figures.cache_hit_rate == 0.7
+    append(log, *[stamp(2) + PREFILL.replace("#cached-token: 70", "#cached-token: 0")] * 50)
+    assert read(log).cache_hit_rate == pytest.approx(70 / 130)
+
+
 def test_a_half_written_line_counts_once_it_is_whole(tmp_path: Path) -> None:
     log = write(tmp_path, stamp(0) + HYBRID)
     batches = BatchLog(log)

@@ -19,6 +19,8 @@ from tui.sglang.loglines import LogLine, parse_event, parse_line
 
 _TAIL_BYTES = 128 << 10
 _FRESH = timedelta(seconds=60)
+_DECODE = b"] Decode batch"
+_STAMP_BYTES = len("[2026-11-30 01:00:00")
 _MARKS = (b"Decode batch", b"Prefill batch", b"Retract requests")
 _TOLD_LIMIT = 10_000  # more than SGLang logs in a minute
 _BATCH_WORDS = ("Decode batch", "Prefill batch")
@@ -119,7 +121,7 @@ class BatchLog:
         if chunk.reset:
             self._end = None
             self._told.clear()
-        self._told.extend(filter(None, (_told(line) for line in chunk.lines if any(mark in line for mark in _MARKS))))
+        self._told.extend(filter(None, map(_told, _worth_parsing(chunk.lines))))
         stamps = (parse_line(line.decode(errors="replace")).timestamp for line in reversed(chunk.lines) if _tells(line))
         self._end = next(filter(None, stamps), self._end)
 
@@ -136,6 +138,22 @@ class BatchLog:
 def _tells(line: bytes) -> bool:
     """It may have a stamp: the newest dates the others."""
     return line.startswith(b"[2") or any(mark in line for mark in _MARKS)
+
+
+def _worth_parsing(lines: Iterable[bytes]) -> Iterable[bytes]:
+    """Of a rank's decode batches the newest: it says all that the ones before it said, and there may be thousands."""
+    kept: list[bytes] = []
+    newest: dict[bytes, int] = {}  # where the decode batch of each rank is among them
+    for line in lines:
+        if any(mark in line for mark in _MARKS):
+            close = line.find(b"]")
+            if line.startswith(b"[2") and line.startswith(_DECODE, close):
+                rank = line[_STAMP_BYTES:close]
+                if rank in newest:
+                    kept[newest[rank]] = b""
+                newest[rank] = len(kept)
+            kept.append(line)
+    return filter(None, kept)
 
 
 def _told(line: bytes) -> _Told | None:
