@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import repeat
 from operator import ne
 from typing import NamedTuple, cast
 
@@ -190,11 +189,11 @@ def _cells(strip: Strip, system: ColorSystem) -> list[Cell]:
     for segment in cast("Iterator[Segment]", strip):
         if segment.control:
             continue
-        pen = _pen(segment.style or Style.null(), system)
+        ink = _ink(segment.style or Style.null(), system)
         if _is_narrow(segment.text):
-            cells += zip(segment.text, repeat(pen))
+            cells += map(ink.__getitem__, segment.text)
         else:
-            _add_wide(cells, segment.text, pen)
+            _add_wide(cells, segment.text, ink.pen)
     return cells
 
 
@@ -233,7 +232,23 @@ def _mend_halves(line: Line) -> None:
         first = _Half(at, cell[1]) if cell is not None and cell_len(cell[0]) > 1 else None
 
 
-@lru_cache(maxsize=4096)
+class _Ink(dict[str, Cell]):
+    """The cells that a pen has written, one for each character: a frame has thousands, and few that differ."""
+
+    def __init__(self, pen: Pen) -> None:
+        super().__init__()
+        self.pen = pen
+
+    def __missing__(self, character: str) -> Cell:
+        cell = self[character] = character, self.pen
+        return cell
+
+
+@lru_cache(maxsize=1024)
+def _ink(style: Style, system: ColorSystem) -> _Ink:
+    return _Ink(_pen(style, system))
+
+
 def _pen(style: Style, system: ColorSystem) -> Pen:
     attributes = tuple(number for name, (number, _) in _ATTRIBUTES.items() if getattr(style, name))
     color, ground = style.color, style.bgcolor
