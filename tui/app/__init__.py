@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tui.app.layout import LayoutFile
     from tui.app.preferences import Preferences
 
+_COLLECTING = (10_000, 20, 50)  # when the collector looks at new, older and old objects
+
 __all__ = ["Core", "LaunchRequest", "StopOutcome", "run"]
 
 
@@ -47,6 +49,9 @@ def run(
         preferences=preferences,
         layout_file=layout_file,
     )
-    gc.freeze()  # what is imported stays: to go through it again and again would stop the keys for 0.1 s
+    # What is imported stays, and so does most of what is on the screen: to go through it again and again would stop
+    # the keys for 0.05 s each time.
+    gc.freeze()
+    gc.set_threshold(*_COLLECTING)
     app.run(mouse=mouse)
     return app.return_code or 0

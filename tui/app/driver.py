@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+import select
 import time
+from codecs import getincrementaldecoder
 from typing import Any, Protocol, cast
 
-from textual import events
+from textual import constants, events
+from textual._xterm_parser import XTermParser  # what Textual's own driver reads with
 from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
@@ -16,6 +20,10 @@ from tui.app.picture import Picture
 
 FRAME_BEGINS, FRAME_ENDS = "\x1b[?2026h", "\x1b[?2026l"  # a terminal that knows these shows a frame at once
 _AT_THE_END = re.compile(r"\x1b\[\d+;\d+H\Z")
+_ESCAPE = "\x1b"
+_ESCAPE_DELAY_S = 0.05  # so long it may be the beginning of another key
+_IDLE_WAIT_S = 0.1
+_READ_BYTES = 4096
 _ANSWERS_LIMIT_S = 1.0
 _STEP_S = 0.01
 
@@ -35,6 +43,8 @@ class LinkedDriver(LinuxDriver):
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._link, self._picture = cast("Linked", app).link, cast("Linked", app).picture
+        if "ESCDELAY" not in os.environ:  # in which a person says it, as in other programs
+            constants.ESCAPE_DELAY = _ESCAPE_DELAY_S  # type: ignore[misc]  # Textual's own twice that is felt
         self._is_leaving = False
         self._begun = ""  # a frame's beginning, until something is written in it
         self._cursor = ""  # where the last frame left it
@@ -54,6 +64,25 @@ class LinkedDriver(LinuxDriver):
             self._cursor = found.group()
         asks = not self._is_leaving and self._link.asks_behind(len(data))
         super().write(data + QUESTION if asks else data)
+
+    def run_input_thread(self) -> None:
+        """Read keys until the driver is told to stop.
+
+        Textual's own waits for 0.1 s whatever is set before it lets a lone Escape be one: closing a box felt slow.
+        """
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")(errors="replace").decode
+        typed = ""
+        while not self.exit_event.is_set():
+            wait_s = constants.ESCAPE_DELAY if typed.endswith(_ESCAPE) else _IDLE_WAIT_S
+            typed = ""
+            if select.select([self.fileno], [], [], wait_s)[0]:
+                read = os.read(self.fileno, _READ_BYTES)
+                if not read:  # the terminal is gone; a signal says so, too
+                    self.exit_event.wait(_IDLE_WAIT_S)
+                typed = decode(read)
+            for message in (*(parser.feed(typed) if typed else ()), *parser.tick()):
+                self.process_message(message)
 
     def process_message(self, message: Message) -> None:
         """Take what the terminal says; runs in the thread that reads it."""

@@ -10,13 +10,13 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from tui.app.command import bindings
 from tui.app.commands.dialogues import NO, QUESTION, YES
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
+from tui.app.screens.dialog import Dialog
 from tui.app.words import format_indices
 from tui.keeper.states import State
 from tui.observe import Instance, Snapshot
@@ -39,16 +39,15 @@ class Question(Struct, frozen=True):
     no: str
 
 
-class ConfirmScreen(ModalScreen[bool]):
+class ConfirmScreen(Dialog[bool]):
     """Asks one question; only the key of `question.yes` says yes without moving."""
 
     COMMAND_LIST = QUESTION
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(QUESTION)]
 
     def __init__(self, question: Question, glyphs: Glyphs) -> None:
-        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        super().__init__(glyphs)
         self._question = question
-        self._glyphs = glyphs
 
     def compose(self) -> ComposeResult:
         """Title, facts, two answers, and the keys."""

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from tui.app.command import bindings
@@ -19,6 +18,7 @@ from tui.app.here import Usable
 from tui.app.holders import FOREIGN, RESERVED, UNTOLD
 from tui.app.keys import keys_of, written
 from tui.app.moving import move
+from tui.app.screens.dialog import Dialog
 from tui.app.widgets.budget_parts import KINDS
 from tui.app.wrapping import wrapped
 from tui.keeper.states import State
@@ -28,7 +28,7 @@ _WIDTH, _MOST, _FRAME = 76, 0.96, 7  # of a dialogue, as in dialog.tcss: cells, 
 _WORDS_LEAST = 20
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(Dialog[None]):
     """Closes with the key that opened it, or any that means back.
 
     Attributes:
@@ -39,9 +39,8 @@ class HelpScreen(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(HELP_PAGE)]
 
     def __init__(self, places: Sequence[Sequence[Usable]], glyphs: Glyphs) -> None:
-        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        super().__init__(glyphs)
         self._places = places
-        self._glyphs = glyphs
         self.text = ""
 
     def compose(self) -> ComposeResult:

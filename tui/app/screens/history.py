@@ -11,7 +11,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
@@ -22,6 +21,7 @@ from tui.app.keys import keys_of
 from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.moving import move
 from tui.app.notices import Trouble
+from tui.app.screens.dialog import Dialog
 from tui.app.widgets.finding_lines import attempt_number
 from tui.app.widgets.text_line import TextLine
 from tui.app.words import STAGE_WORDS, STATE_STYLES
@@ -42,16 +42,15 @@ class AttemptList(OptionList, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
 
 
-class HistoryScreen(ModalScreen[str | None]):
+class HistoryScreen(Dialog[str | None]):
     """Is there at once and filled when the logs were looked into; its answer is the launch whose log is wanted."""
 
     COMMAND_LIST = PAST_ATTEMPTS
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(PAST_ATTEMPTS)]
 
     def __init__(self, name: str, glyphs: Glyphs) -> None:
-        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        super().__init__(glyphs)
         self.about = name
-        self._glyphs = glyphs
         self._attempts: Sequence[Attempt] = ()
 
     def compose(self) -> ComposeResult:

@@ -13,7 +13,6 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.message_pump import MessagePump
 from textual.reactive import var
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_request
@@ -28,6 +27,7 @@ from tui.app.moving import move
 from tui.app.notices import Trouble, trouble_of
 from tui.app.preset_words import Judged
 from tui.app.proposals import FieldError
+from tui.app.screens.dialog import Dialog
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.launch_form import LaunchForm, PresetList
 from tui.app.widgets.scroll_box import ScrollBox
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _HIGH_FROM_LINES = 38  # a longer list then leaves the budget its lines
 
 
-class LaunchScreen(ModalScreen[None]):
+class LaunchScreen(Dialog[None]):
     """Asks by `LaunchWanted`, and is told by `say_launching`, `refuse` and `close` what came of it.
 
     Reading the presets takes a moment; keys that are typed meanwhile are held, and act on the form when it is there.
@@ -54,8 +54,7 @@ class LaunchScreen(ModalScreen[None]):
     budget: var[BudgetAnswer | None] = var(None, init=False)
 
     def __init__(self, glyphs: Glyphs) -> None:
-        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
-        self._glyphs = glyphs
+        super().__init__(glyphs)
         self._wondered: BudgetQuestion | None = None
         self._is_ready = False
         self._held: deque[events.Key] = deque()

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import Horizontal
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from tui.app.command import bindings
@@ -20,6 +19,7 @@ from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.messages import PresetDraftWanted, PresetSaveWanted
 from tui.app.moving import move
 from tui.app.notices import Trouble
+from tui.app.screens.dialog import Dialog
 from tui.app.screens.launch import trouble_content
 from tui.app.widgets.scroll_box import ScrollBox
 from tui.app.widgets.text_line import TextLine
@@ -31,16 +31,15 @@ if TYPE_CHECKING:
 _DIFF_STYLES = {"-": "$error", "+": "$success"}
 
 
-class SavePresetScreen(ModalScreen[None]):
+class SavePresetScreen(Dialog[None]):
     """Asks by `PresetDraftWanted`, then `PresetSaveWanted`; nothing is written before the second Enter."""
 
     COMMAND_LIST = SAVING
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(SAVING)]
 
     def __init__(self, instance: Instance, glyphs: Glyphs) -> None:
-        super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        super().__init__(glyphs)
         self._instance = instance
-        self._glyphs = glyphs
         self._draft: PresetDraft | None = None
         self._is_busy = False
 
