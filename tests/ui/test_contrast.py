@@ -8,7 +8,8 @@ import pytest
 from textual.color import Color
 from textual.theme import Theme
 
-from tui.app.theme import ANSI_DARK, ANSI_LIGHT, DARK, HOLDER_COLOURS, LIGHT
+from tui.app.colors import HOLDER_COLOURS
+from tui.app.theme import ANSI_DARK, ANSI_LIGHT, DARK, LIGHT
 
 TEXT, SIGN = 4.5, 3.0
 GROUNDS = ("background", "surface", "panel")

@@ -15,6 +15,7 @@ from textual.message import Message
 
 from tui.app.driver import FRAME_BEGINS, FRAME_ENDS, LinkedDriver
 from tui.app.link import QUESTION, Link
+from tui.app.opening import Opening
 from tui.app.picture import Picture
 
 HOME = "\x1b[1;2H"
@@ -27,6 +28,7 @@ class LinkedApp(App[None]):
         super().__init__()
         self.link = Link()
         self.picture = Picture()
+        self.opening: Opening | None = None
 
 
 @pytest.fixture

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import gc
 import socket
+import sys
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tui.app.core import Core, LaunchRequest, StopOutcome
+from tui.app.layout import LayoutFile
 
 if TYPE_CHECKING:
-    from tui.app.layout import LayoutFile
+    from tui.app.core import Core
+    from tui.app.opening import Opening
     from tui.app.preferences import Preferences
+    from tui.observe import Snapshot
+    from tui.settings import Settings
 
 _COLLECTING = (10_000, 20, 50)  # when the collector looks at new, older and old objects
-
-__all__ = ["Core", "LaunchRequest", "StopOutcome", "run"]
 
 
 def run(
     core: Core,
-    preferences: Preferences,
+    settings: Settings,
+    settings_file: Path,
     layout_file: LayoutFile,
     *,
+    first_look: Callable[[], Snapshot | None] = lambda: None,
     read_only: bool = False,
     ascii_only: bool = False,
     mouse: bool = True,
@@ -30,16 +36,42 @@ def run(
 
     Args:
         core: what it shows and asks.
-        preferences: keys, theme and the like, as a person set them.
+        settings: as the person made them in `settings_file`.
+        settings_file: whose places errors name.
         layout_file: where it is kept how a person arranges the screen.
+        first_look: what is seen of the machine, soon or not at all: it is painted before the UI is there.
         read_only: nothing on the machine can be changed from here.
         ascii_only: draw with ASCII alone.
         mouse: ask the terminal to report it, which over a network costs bytes with each movement.
 
     Returns:
         The exit status: 0, or what Textual says when it broke.
+
+    Raises:
+        TomlError: a setting of the screen that can't be meant.
     """
-    from tui.app.app import SgltuiApp  # noqa: PLC0415 Textual takes 0.2 s to import; only this call needs it
+    from tui.app.opening import opening  # noqa: PLC0415 - a part of Textual, 0.1 s; only this call needs it
+
+    with opening(sys.stdin, sys.__stderr__ or sys.stderr) as opened:
+        if (seen := first_look()) is not None:
+            opened.show_first(seen, settings, layout_file, read_only=read_only, ascii_only=ascii_only)
+        from tui.app.preferences import read_preferences  # noqa: PLC0415 - after something is seen, as what follows
+
+        preferences = read_preferences(settings, settings_file)
+        return _run(core, preferences, layout_file, opened, read_only=read_only, ascii_only=ascii_only, mouse=mouse)
+
+
+def _run(
+    core: Core,
+    preferences: Preferences,
+    layout_file: LayoutFile,
+    opened: Opening,
+    *,
+    read_only: bool,
+    ascii_only: bool,
+    mouse: bool,
+) -> int:
+    from tui.app.app import SgltuiApp  # noqa: PLC0415 - the rest of Textual, 0.2 s
 
     app = SgltuiApp(
         core,
@@ -48,6 +80,7 @@ def run(
         ascii_only=ascii_only,
         preferences=preferences,
         layout_file=layout_file,
+        opening=opened,
     )
     # What is imported stays, and so does most of what is on the screen: to go through it again and again would stop
     # the keys for 0.05 s each time.

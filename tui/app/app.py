@@ -17,7 +17,7 @@ from textual.driver import Driver
 from textual.reactive import var
 from textual.screen import Screen
 
-from tui.app import theme
+from tui.app import colors
 from tui.app.actions import compare_gpus
 from tui.app.advice import AdviceAnswer
 from tui.app.advisor import Advisor
@@ -51,6 +51,7 @@ from tui.app.messages import (
     SnapshotTaken,
 )
 from tui.app.notices import Trouble, note, trouble_of, unfinished
+from tui.app.opening import Opening
 from tui.app.palette import CommandPalette
 from tui.app.picture import Picture
 from tui.app.planner import Planner
@@ -80,6 +81,7 @@ class SgltuiApp(ArrangingApp):
         where: what the title line calls this machine.
         preferences: keys, theme and the like, as a person set them.
         layout_file: where it is kept how a person arranges the screen; None: nowhere.
+        opening: of the terminal; None: it isn't on a screen of ours yet.
     """
 
     TITLE = "sgltui"
@@ -109,6 +111,7 @@ class SgltuiApp(ArrangingApp):
         ascii_only: bool = False,
         preferences: Preferences | None = None,
         layout_file: LayoutFile | None = None,
+        opening: Opening | None = None,
     ) -> None:
         glyphs = ASCII if ascii_only else UNICODE
         super().__init__(core, glyphs, preferences or Preferences(), layout_file, where=where, read_only=read_only)
@@ -117,6 +120,7 @@ class SgltuiApp(ArrangingApp):
         self.link = Link(is_remote="SSH_CONNECTION" in os.environ)
         self.set_class(self.link.is_remote, "-over-ssh")
         self.picture = Picture()
+        self.opening = opening
         self._sampler = Sampler(Steady(core.snapshot), self.post_message)
         self._shown_at = 0.0
         self._unshown: Snapshot | None = None  # seen, and not shown as long as the terminal is behind
@@ -165,7 +169,7 @@ class SgltuiApp(ArrangingApp):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our colours, for themes that know nothing of them."""
-        return theme.own_variables()
+        return colors.own_variables()
 
     async def on_load(self) -> None:
         """Start to look, and wait a moment for what is seen: an empty screen before it costs as much as a full one."""

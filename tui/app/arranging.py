@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import structs
 from textual.theme import Theme
 
-from tui.app import theme
+from tui.app import colors, theme
 from tui.app.bridge import in_thread
 from tui.app.calls import Calls
 from tui.app.changing import ChangingApp
@@ -102,7 +102,7 @@ class ArrangingApp(ChangingApp):
 
     def _theme_chosen(self, chosen: Theme) -> None:
         if chosen.name != self._theme_before:  # else it is the one to begin with, which nobody has chosen here
-            self._theme_before, name = chosen.name, theme.without_mono(chosen.name)
+            self._theme_before, name = chosen.name, colors.without_mono(chosen.name)
             self._remember(structs.replace(self.arrangement, theme=name))
             if self._preferences.theme not in (None, name):
                 self.tell(note(f"the settings say theme = {self._preferences.theme!r}: that is used the next time"))

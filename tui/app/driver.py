@@ -16,6 +16,7 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
 from tui.app.link import QUESTION, Link
+from tui.app.opening import ENTER_SCREEN, Opening
 from tui.app.picture import Picture
 
 FRAME_BEGINS, FRAME_ENDS = "\x1b[?2026h", "\x1b[?2026l"  # a terminal that knows these shows a frame at once
@@ -33,6 +34,7 @@ class Linked(Protocol):
 
     link: Link
     picture: Picture
+    opening: Opening | None
 
 
 class LinkedDriver(LinuxDriver):
@@ -42,7 +44,9 @@ class LinkedDriver(LinuxDriver):
         self, app: App[Any], *, debug: bool = False, mouse: bool = True, size: tuple[int, int] | None = None
     ) -> None:
         super().__init__(app, debug=debug, mouse=mouse, size=size)
-        self._link, self._picture = cast("Linked", app).link, cast("Linked", app).picture
+        linked = cast("Linked", app)
+        self._link, self._picture, self._opening = linked.link, linked.picture, linked.opening
+        self._has_screen = False
         if "ESCDELAY" not in os.environ:  # in which a person says it, as in other programs
             constants.ESCAPE_DELAY = _ESCAPE_DELAY_S  # type: ignore[misc]  # Textual's own twice that is felt
         self._is_leaving = False
@@ -51,6 +55,8 @@ class LinkedDriver(LinuxDriver):
 
     def write(self, data: str) -> None:
         """Write to the terminal; a frame in which nothing is painted isn't written."""
+        if data == ENTER_SCREEN and self._has_screen:  # to enter it again would clear it
+            return
         if data == FRAME_BEGINS:
             self._begun = data
             return
@@ -95,6 +101,7 @@ class LinkedDriver(LinuxDriver):
         """Take the terminal, also after it was somebody else's for a while."""
         self._is_leaving = False
         self._picture.forget()
+        self._has_screen = self._opening is not None and self._opening.hand_over()
         super().start_application_mode()  # type: ignore[no-untyped-call]  # Textual has no annotation here
         self._link.ask()  # before anything is painted: what a round trip alone takes
         super().write(QUESTION)

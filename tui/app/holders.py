@@ -9,7 +9,7 @@ from pathlib import PurePath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tui.app.theme import HOLDER_COLOURS
+from tui.app.colors import HOLDER_COLOURS
 from tui.app.words import format_indices
 from tui.gpu import GpuMemory, GpuProcess, GpuSnapshot
 from tui.keeper.states import ALIVE

@@ -6,60 +6,20 @@ colours of every piece written out: 2 kB for a line of five figures. Over SSH by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterable, Iterator
 from operator import ne
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.console import Console, RenderableType
-from rich.segment import Segment
-from rich.style import Style
 from textual._compositor import ChopsUpdate, CompositorUpdate, LayoutUpdate  # public classes of a private module
 from textual.strip import Strip
 
+from tui.app.pencil import Line, Pen, Pencil, cells_of, color_system, is_narrow
 from tui.app.runs import runs
 
-_SYSTEMS = {"standard": ColorSystem.STANDARD, "256": ColorSystem.EIGHT_BIT, "truecolor": ColorSystem.TRUECOLOR}
-# What switches each on, and what off again, two at a time.
-_ATTRIBUTES = {
-    "bold": ("1", "22"),
-    "dim": ("2", "22"),
-    "italic": ("3", "23"),
-    "underline": ("4", "24"),
-    "underline2": ("21", "24"),
-    "blink": ("5", "25"),
-    "blink2": ("6", "25"),
-    "reverse": ("7", "27"),
-    "conceal": ("8", "28"),
-    "strike": ("9", "29"),
-    "frame": ("51", "54"),
-    "encircle": ("52", "54"),
-    "overline": ("53", "55"),
-}
-_OFF = dict(_ATTRIBUTES.values())
-_NO_COLOR, _NO_GROUND = "39", "49"
 _GAP = 5  # cells that are as before, between two that aren't: to move past them takes as many bytes
-_RESET = "\x1b[0m"
-
-
-class Pen(NamedTuple):
-    """How characters look, as the numbers that a terminal takes."""
-
-    attributes: tuple[str, ...] = ()
-    color: str = _NO_COLOR
-    ground: str = _NO_GROUND
-    link: str = ""
-
-
-_PLAIN = Pen()
-
-
-Cell = tuple[str, Pen]
-"""A character, with those that combine with it; empty behind one that is two cells wide."""
-Line = list[Cell | None]
-"""None: nobody knows what is shown there."""
 
 
 class Picture:
@@ -86,10 +46,10 @@ class Picture:
             if line is None:
                 line = wanted[y] = list(self._lines.get(y, ()))
             line.extend([None] * (x - len(line)))
-            line[x : x + strip.cell_length] = _cells(strip, system)
-            if not all(_is_narrow(segment.text) for segment in strip if segment.text):
+            line[x : x + strip.cell_length] = cells_of(strip, system)
+            if not all(is_narrow(segment.text) for segment in strip if segment.text):
                 self._wide.add(y)
-        pencil = _Pencil()
+        pencil = Pencil()
         for y, line in sorted(wanted.items()):
             for start, end in self._runs(y, line):
                 pencil.write(start, y, line[start:end])
@@ -105,7 +65,7 @@ class Picture:
         if y not in self._wide:
             return _differences(shown, line)
         _mend_halves(line)
-        if all(cell is None or _is_narrow(cell[0]) for cell in line):
+        if all(cell is None or is_narrow(cell[0]) for cell in line):
             self._wide.discard(y)
         return [(0, len(line))] if shown != line else []
 
@@ -119,53 +79,7 @@ class _Changes(CompositorUpdate):
 
     def render_segments(self, console: Console) -> str:
         """What to write."""
-        return self._picture.draw(self._update, _SYSTEMS.get(console.color_system or "", ColorSystem.TRUECOLOR))
-
-
-class _Pencil:
-    """Writes cells with as few sequences as it takes."""
-
-    def __init__(self) -> None:
-        self._written: list[str] = []
-        self._pen: Pen | None = None
-
-    def write(self, x: int, y: int, cells: Sequence[Cell | None]) -> None:
-        """Beginning at a place; what isn't known is passed over."""
-        is_there = False
-        for place, cell in enumerate(cells, start=x):
-            if cell is None:
-                is_there = False
-                continue
-            if not is_there:
-                self._written.append(f"\x1b[{y + 1};{place + 1}H")
-                is_there = True
-            text, pen = cell
-            if pen is not self._pen and text:
-                self._take(pen)
-            self._written.append(text)
-
-    def done(self) -> str:
-        """All of it; what others write afterwards has no colours of ours."""
-        if self._pen is not None:
-            self._take(_PLAIN)
-            self._written.append(_RESET)
-        return "".join(self._written)
-
-    def _take(self, pen: Pen) -> None:
-        if pen.link != (self._pen or _PLAIN).link:
-            self._written.append(f"\x1b]8;;{pen.link}\x1b\\")
-        if numbers := ["0", *_numbers(_PLAIN, pen)] if self._pen is None else _numbers(self._pen, pen):
-            self._written.append(f"\x1b[{';'.join(numbers)}m")
-        self._pen = pen
-
-
-def _numbers(old: Pen, new: Pen) -> list[str]:
-    """What has to be said to go from one to the other."""
-    off = {_OFF[one] for one in old.attributes if one not in new.attributes}
-    on = [one for one in new.attributes if one not in old.attributes or _OFF[one] in off]
-    color = [] if new.color == old.color else [new.color]
-    ground = [] if new.ground == old.ground else [new.ground]
-    return [*sorted(off), *on, *color, *ground]
+        return self._picture.draw(self._update, color_system(console))
 
 
 def _placed(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Strip]]:
@@ -182,35 +96,6 @@ def _placed(update: LayoutUpdate | ChopsUpdate) -> Iterator[tuple[int, int, Stri
         for last, (x, piece) in zip(update.chop_ends[y], chops.items(), strict=False):
             if piece is not None and x < end and last > start:
                 yield y, x, piece.crop(0, last - x)
-
-
-def _cells(strip: Strip, system: ColorSystem) -> list[Cell]:
-    cells: list[Cell] = []
-    for segment in cast("Iterator[Segment]", strip):
-        if segment.control:
-            continue
-        ink = _ink(segment.style or Style.null(), system)
-        if _is_narrow(segment.text):
-            cells += map(ink.__getitem__, segment.text)
-        else:
-            _add_wide(cells, segment.text, ink.pen)
-    return cells
-
-
-@lru_cache(maxsize=4096)
-def _is_narrow(text: str) -> bool:
-    """Each of its characters is one cell wide."""
-    return bool(text) and (text.isascii() or all(cell_len(character) == 1 for character in text))
-
-
-def _add_wide(cells: list[Cell], text: str, pen: Pen) -> None:
-    for character in text:
-        width = cell_len(character)
-        if width:
-            cells.append((character, pen))
-            cells.extend([("", pen)] * (width - 1))
-        elif cells:
-            cells[-1] = (cells[-1][0] + character, cells[-1][1])
 
 
 class _Half(NamedTuple):
@@ -230,34 +115,6 @@ def _mend_halves(line: Line) -> None:
         elif first is not None and not is_second:
             line[first.at] = (" ", first.pen)
         first = _Half(at, cell[1]) if cell is not None and cell_len(cell[0]) > 1 else None
-
-
-class _Ink(dict[str, Cell]):
-    """The cells that a pen has written, one for each character: a frame has thousands, and few that differ."""
-
-    def __init__(self, pen: Pen) -> None:
-        super().__init__()
-        self.pen = pen
-
-    def __missing__(self, character: str) -> Cell:
-        cell = self[character] = character, self.pen
-        return cell
-
-
-@lru_cache(maxsize=1024)
-def _ink(style: Style, system: ColorSystem) -> _Ink:
-    return _Ink(_pen(style, system))
-
-
-def _pen(style: Style, system: ColorSystem) -> Pen:
-    attributes = tuple(number for name, (number, _) in _ATTRIBUTES.items() if getattr(style, name))
-    color, ground = style.color, style.bgcolor
-    return Pen(
-        attributes,
-        _NO_COLOR if color is None else ";".join(color.downgrade(system).get_ansi_codes()),
-        _NO_GROUND if ground is None else ";".join(ground.downgrade(system).get_ansi_codes(foreground=False)),
-        style.link or "",
-    )
 
 
 def _differences(shown: Line, wanted: Line) -> Iterator[tuple[int, int]]:

@@ -42,6 +42,14 @@ class EarlyCore:
         """How long a stop lets requests run."""
         return self._context.settings.grace_s
 
+    def first_look(self, limit_s: float) -> Snapshot | None:
+        """What the first look saw, which `snapshot` brings, too; None when it failed or takes longer than this."""
+        ahead = self._ahead
+        try:
+            return ahead.result(limit_s) if ahead is not None else None
+        except Exception:  # noqa: BLE001 - `snapshot` raises it, to somebody who can say it
+            return None
+
     def snapshot(self) -> Snapshot:
         """Look at the machine now; the first look was begun when the core was made, beside the imports of the UI."""
         ahead, self._ahead = self._ahead, None

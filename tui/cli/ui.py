@@ -18,6 +18,7 @@ from tui.simulator.machine import create_machine, default_gpus
 if TYPE_CHECKING:
     from tui.app.core import Core
 
+_FIRST_LOOK_S = 0.3  # so long is waited for what is seen before the screen is made
 _DRIVER_VARIABLE = "TEXTUAL_DRIVER"
 
 
@@ -28,18 +29,22 @@ def ui(options: argparse.Namespace) -> ExitCode:
         raise UsageError("the UI needs a terminal", "for scripts there are `sgltui ps --json` and `sgltui logs -f`")
     context = open_context(options)
     read_only = getattr(options, "read_only", False)
-    core = cast("Core", EarlyCore(context, adopts=not read_only))  # it has a part of its methods by `__getattr__`
+    core = EarlyCore(context, adopts=not read_only)
     # Here and nowhere else in the command line: Textual takes 0.2 s to import.
     from tui.app import run  # noqa: PLC0415 - see above
     from tui.app.layout import LayoutFile  # noqa: PLC0415
-    from tui.app.preferences import read_preferences  # noqa: PLC0415
 
     places, settings = context.places, context.settings
-    preferences = read_preferences(settings, places.settings_file)
-    ascii_only = getattr(options, "ascii", False) or settings.ascii
-    layout_file = LayoutFile(places.layout_file)
-    mouse = settings.mouse and not getattr(options, "no_mouse", False)
-    status = run(core, preferences, layout_file, read_only=read_only, ascii_only=ascii_only, mouse=mouse)
+    status = run(
+        cast("Core", core),  # it has a part of its methods by `__getattr__`
+        settings,
+        places.settings_file,
+        LayoutFile(places.layout_file),
+        first_look=lambda: None if in_browser else core.first_look(_FIRST_LOOK_S),
+        read_only=read_only,
+        ascii_only=getattr(options, "ascii", False) or settings.ascii,
+        mouse=settings.mouse and not getattr(options, "no_mouse", False),
+    )
     return ExitCode(status)
 
 

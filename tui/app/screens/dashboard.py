@@ -36,8 +36,9 @@ from tui.app.messages import (
 from tui.app.moving import move
 from tui.app.notices import Notice, Trouble
 from tui.app.screens.absence import words_for_no_budget, words_for_no_figures, words_for_no_log
-from tui.app.screens.panels import LEAST_COLUMNS, Panels
-from tui.app.screens.turns import HIDEABLE, LEAST_LINES, LINES_FOR_BOTH
+from tui.app.screens.panels import Panels
+from tui.app.screens.sizes import LEAST_COLUMNS, LEAST_LINES
+from tui.app.screens.turns import HIDEABLE, LINES_FOR_BOTH
 from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.finding_panel import FindingPanel
 from tui.app.widgets.footer_bar import FooterBar

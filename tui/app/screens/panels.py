@@ -11,11 +11,10 @@ from textual.widget import Widget
 from tui.app.keys import keys_of
 from tui.app.messages import Explained, NoticesRead, Remember
 from tui.app.screens.finding_actions import FindingActions
-from tui.app.screens.sizes import LARGEST, apply_size
+from tui.app.screens.sizes import LARGEST, LEAST_COLUMNS, LEAST_LINES, apply_size
 from tui.app.screens.turns import (
     FACTS,
     HIDEABLE,
-    LEAST_LINES,
     LINES_FOR_BOTH,
     PANELS,
     TAKING_TURNS,
@@ -29,8 +28,6 @@ from tui.app.widgets.instance_table import InstanceTable
 from tui.app.widgets.live_panel import LivePanel
 from tui.app.widgets.servers_panel import ServersPanel
 from tui.app.widgets.text_line import TextLine
-
-LEAST_COLUMNS = 60
 
 
 class Panels(FindingActions):

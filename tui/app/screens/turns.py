@@ -8,7 +8,6 @@ from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
 from tui.app.keys import Keys
 
-LEAST_LINES = 16
 LINES_FOR_BOTH = 30
 """With fewer, the log takes turns with finding and budget in one place."""
 

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 from textual.content import Content
 
 from tui.app.glyphs import Glyphs
-from tui.app.gpu_history import MOST_STEPS, Figures
+from tui.app.gpu_history import MOST_STEPS, STEP_S, Figures
 from tui.app.holders import (
     Holder,
     Letters,
@@ -101,6 +101,29 @@ def panel_lines(
     if height is not None and len(rows) + len(legend) > height and width >= _FOLD_LEAST:
         return [*_folded(rows, width, glyphs), *legend]
     return [*_bars(rows, width, glyphs, plot_cells(width) if history is not None else 0), *legend]
+
+
+def panel_title(snapshot: Snapshot | None, width: int, lines: int, glyphs: Glyphs) -> str:
+    """What the plots are; folded, there are none, and the GPUs' name stands here if it is one for all.
+
+    Args:
+        snapshot: None: nothing was read yet.
+        width: of the panel's lines, in cells.
+        lines: how many there are.
+        glyphs: the signs of the screen.
+    """
+    minutes = round(plot_cells(width) * STEP_S / 60)
+    gpus = snapshot.gpus.gpus if snapshot is not None else ()
+    plots = f"{glyphs.rule} at the end: use and memory of the last {minutes} min " if minutes and gpus else ""
+    if lines < len(gpus):
+        names = {glyphs.plain(short_gpu_name(gpu.name)) for gpu in gpus}
+        plots = f"{glyphs.rule} {len(gpus)} x {names.pop()} " if len(names) == 1 else ""
+    return f" GPUs {plots}"
+
+
+def most_lines(height: int, limit_percent: float) -> int:
+    """Lines that the panel may take of a window so high, without its own frame."""
+    return min(height - 2, int(height * limit_percent / 100) - 1)
 
 
 def _problem_lines(problem: GpuProblem, width: int, glyphs: Glyphs) -> list[Content]:

@@ -11,10 +11,9 @@ from textual.content import Content
 from tui.app.glyphs import Glyphs
 from tui.app.gpu_history import STEP_S, GpuHistory
 from tui.app.holders import Letters
-from tui.app.widgets.gpu_lines import panel_lines, plot_cells
+from tui.app.widgets.gpu_lines import most_lines, panel_lines, panel_title
 from tui.app.widgets.room import inner_width
 from tui.app.widgets.text_lines import TextLines
-from tui.app.words import short_gpu_name
 from tui.observe import Snapshot
 
 _clock = time.monotonic
@@ -67,24 +66,16 @@ class GpuPanel(VerticalScroll, can_focus=True, inherit_bindings=False):
                 height=self._most_lines,
             )
             self.query_one(TextLines).show(lines)
-            self._entitle(width, is_folded=self._snapshot is not None and len(lines) < len(self._snapshot.gpus.gpus))
+            self._entitle(width, len(lines))
 
     @property
     def _most_lines(self) -> int:
         """What it may take of the window, without its own frame."""
-        height, limit = self.screen.size.height, self.styles.max_height
-        share = limit.value / 100 if limit is not None else 1.0  # in percent, in the style sheet and by the keys
-        return min(height - 2, int(height * share) - 1)
+        limit = self.styles.max_height  # in percent, in the style sheet and by the keys
+        return most_lines(self.screen.size.height, limit.value if limit is not None else 100.0)
 
-    def _entitle(self, width: int, *, is_folded: bool) -> None:
-        """What the plots are; folded, there are none, and the GPUs' name stands here if it is one for all."""
-        minutes = round(plot_cells(width) * STEP_S / 60)
-        gpus = self._snapshot.gpus.gpus if self._snapshot is not None else ()
-        plots = f"{self._glyphs.rule} at the end: use and memory of the last {minutes} min " if minutes and gpus else ""
-        if is_folded:
-            names = {self._glyphs.plain(short_gpu_name(gpu.name)) for gpu in gpus}
-            plots = f"{self._glyphs.rule} {len(gpus)} x {names.pop()} " if len(names) == 1 else ""
-        title = f" GPUs {plots}"
+    def _entitle(self, width: int, lines: int) -> None:
+        title = panel_title(self._snapshot, width, lines, self._glyphs)
         if title != self._title:
             self._title = title
             self.border_title = Content(title)

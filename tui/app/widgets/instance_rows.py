@@ -194,6 +194,12 @@ def fitted(row: Row, widths: Mapping[str, int], glyphs: Glyphs) -> tuple[Cell, .
     return tuple(_aligned(row[column.key], column, widths[column.key], glyphs) for column in columns)
 
 
+def header_of(widths: Mapping[str, int]) -> tuple[Cell, ...]:
+    """The headers of the shown columns."""
+    shown = ((column, widths[column.key]) for column in COLUMNS if column.key in widths)
+    return tuple(Cell(column.header.rjust(cells) if column.right else column.header) for column, cells in shown)
+
+
 def _aligned(cell: Cell, column: Column, width: int, glyphs: Glyphs) -> Cell:
     text = glyphs.fit(cell.text, width)
     return replace(cell, text=text.rjust(width) if column.right else text)

@@ -6,11 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from rich.cells import cell_len, set_cell_size
-from rich.segment import Segment
 from rich.style import Style
 from textual import events
-from textual.color import Color
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -18,12 +15,12 @@ from textual.strip import Strip
 
 from tui.app.glyphs import Glyphs
 from tui.app.holders import Letters
-from tui.app.widgets.instance_rows import COLUMNS, Cell, Entry, Row, fitted, layout, ordered, row_of
+from tui.app.widgets.cell_pen import PADDING, color_style, draw_cells
+from tui.app.widgets.instance_rows import Cell, Entry, Row, fitted, header_of, layout, ordered, row_of
 from tui.app.widgets.room import inner_width
 from tui.observe import Snapshot
 
 _HEADER_LINES = 1
-_PADDING = 1  # on either side of a cell
 
 Cells = tuple[Cell, ...]
 
@@ -164,8 +161,8 @@ class InstanceTable(ScrollView, can_focus=True, inherit_bindings=False):
         start = 0
         for one, other, cells in zip(old, new, self._widths.values(), strict=True):
             if one != other:
-                yield start + _PADDING, cells
-            start += cells + 2 * _PADDING
+                yield start + PADDING, cells
+            start += cells + 2 * PADDING
 
     def _neighbour(self) -> str | None:
         """Who takes the place of a selected server that is gone: whoever is in its line now."""
@@ -197,17 +194,10 @@ class InstanceTable(ScrollView, can_focus=True, inherit_bindings=False):
         self.refresh_line(_HEADER_LINES + index)
 
     def _header(self) -> Cells:
-        shown = ((column, self._widths[column.key]) for column in COLUMNS if column.key in self._widths)
-        return tuple(Cell(column.header.rjust(cells) if column.right else column.header) for column, cells in shown)
+        return header_of(self._widths)
 
     def _strip(self, cells: Cells, width: int, style: Style) -> Strip:
-        pad = " " * _PADDING
-        segments = [
-            Segment(f"{pad}{set_cell_size(cell.text, room)}{pad}", style + self._style(cell.style))
-            for cell, room in zip(cells, self._widths.values(), strict=True)
-        ]
-        length = sum(cell_len(segment.text) for segment in segments)
-        return Strip(segments, length).crop_extend(0, width, style)
+        return draw_cells(cells, self._widths.values(), width, style, self._style)
 
     def _component(self, name: str) -> Style:
         if name not in self._styles:
@@ -216,9 +206,6 @@ class InstanceTable(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _style(self, style: str) -> Style:
         """A theme variable as the Rich style that a strip takes."""
-        if not style:
-            return Style.null()
         if style not in self._styles:
-            color = Color.parse(self.app.theme_variables[style.removeprefix("$")])
-            self._styles[style] = Style(color=color.rich_color)
+            self._styles[style] = color_style(style, self.app.theme_variables)
         return self._styles[style]
