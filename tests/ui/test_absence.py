@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from tests.support.fake_core import EMPTY, FakeCore, gpu, instance, story
-from tests.support.screen import NARROW, STORY, running, screen_text, until, until_shown
+from tests.support.screen import NARROW, STORY, running, screen_lines, screen_text, until, until_shown
 from tui.app.app import SgltuiApp
 from tui.errors import RefusedError
 from tui.gpu import GpuProblem, GpuReading
@@ -39,9 +39,15 @@ async def test_the_first_run_says_what_can_be_done(size: tuple[int, int]) -> Non
 @pytest.mark.parametrize("size", SIZES)
 async def test_without_sglang_it_says_so_before_anything_is_launched(size: tuple[int, int]) -> None:
     core = FakeCore(ONE_GPU)
-    core.runs = RefusedError("no Python with SGLang found", "pip install sglang into one and name it in config.toml")
+    hint = "pip install sglang into one and name it in config.toml"
+    core.runs = RefusedError(
+        "no Python with SGLang found", f"{hint}, or say with SGLTUI_PYTHON which one is to be used"
+    )
     async with running(core, size=size) as (app, pilot):
         await until_shown(pilot, app, "✗ no Python with SGLang found")
+        if size == NARROW:  # what is wrapped goes on under its first word
+            hint = [line for line in screen_lines(app) if "pip install" in line or "config.toml" in line]
+            assert all(line.startswith("   ") for line in hint)
         assert "pip install sglang into one and name it in config.toml" in words(app)
 
 

@@ -375,6 +375,11 @@ async def test_what_a_server_does_now_stands_in_its_row(tmp_path: Path) -> None:
         text = screen_text(app)
         assert re.search(r"qwen36-mtp +● ready .* 6 / 0 +412 +31 % +75 %", text)
         assert re.search(r"llama8b .* 41 s +- +- +- +- +weights", text)
+    dense = replace(live, slot_usage=None)
+    core.now = replace(story(tmp_path), instances=(replace(first, live=dense), *others))
+    async with running(core, size=WIDE) as (app, pilot):
+        await until_shown(pilot, app, "tok/s")
+        assert "slots" not in screen_text(app), "no server has any"
     async with running(core, size=NARROW) as (app, pilot):
         await until_shown(pilot, app, "● ready")
         assert "tok/s" not in screen_text(app)

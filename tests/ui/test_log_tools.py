@@ -137,6 +137,18 @@ async def test_a_search_finds_the_newest_match_first_and_counts(log: Path) -> No
         assert status(app).strip() == "/out of m.mory: 4"
 
 
+async def test_a_search_that_finds_nothing_says_that_case_counts(log: Path) -> None:
+    async with opened(log) as (app, pilot):
+        await typed(pilot, "/", "OUT OF M.MORY")
+        hint = "no match of OUT OF M.MORY in this log; case counts, (?i) in front ignores it"
+        await until(pilot, app, lambda: hint in status(app), "the hint")
+        await typed(pilot, "/", "(?i)OUT OF M.MORY")
+        await until(pilot, app, lambda: "allocate 1623 MiB" in selected(app), "the newest one")
+        await typed(pilot, "/", "(?i)nonesuch")
+        await until(pilot, app, lambda: "no match of (?i)nonesuch in this log" in status(app), "nothing")
+        assert "case counts" not in status(app)
+
+
 async def test_a_search_goes_there_although_nothing_new_is_shown(log: Path) -> None:
     async with opened(log) as (app, pilot):
         await pilot.press("=")

@@ -39,6 +39,11 @@ class Pattern(Struct, frozen=True):
         """Whether the line, as it is shown, matches."""
         return self.may_hold(line) and self.expression.search(sanitize(line, limit=_SEEN_CHARACTERS)) is not None
 
+    @property
+    def minds_case(self) -> bool:
+        """It might match more if it didn't."""
+        return not self.expression.flags & re.IGNORECASE and self.text.lower() != self.text.upper()
+
     def may_hold(self, data: bytes) -> bool:
         """Whether some line of these bytes may match: cheap."""
         # What isn't shown may stand in the middle of a word, and a tab is shown as blanks.

@@ -6,6 +6,7 @@ from textual.content import Content
 
 from tui.app.glyphs import Glyphs
 from tui.app.notices import Trouble
+from tui.app.wrapping import wrapped
 from tui.keeper.states import ALIVE, State
 from tui.observe import BrokenRecord, Instance, Snapshot
 
@@ -44,13 +45,14 @@ def words_for_no_figures(one: Instance | None, absent: str, glyphs: Glyphs) -> s
     return f"It has {'failed' if one.state is State.FAILED else 'ended'}: only a server that runs tells what it does."
 
 
-def first_words(engine: str | Trouble | None, glyphs: Glyphs, key: str, *, read_only: bool) -> Content:
+def first_words(engine: str | Trouble | None, glyphs: Glyphs, key: str, width: int, *, read_only: bool) -> Content:
     """What can be done where nothing was launched yet.
 
     Args:
         engine: what would run a server, or why nothing would; None while that is looked for.
         glyphs: the signs of the screen.
         key: that launches.
+        width: cells of a line.
         read_only: nothing can be launched from this screen.
     """
     if read_only:
@@ -63,13 +65,19 @@ def first_words(engine: str | Trouble | None, glyphs: Glyphs, key: str, *, read_
     cells = max(len(step) for step, _ in steps)
     lines = [Content.assemble((f"  {step:<{cells}}", "bold"), (f"  {words}", "$quiet")) for step, words in steps]
     head = Content.styled(f"No servers yet. Press {key} to launch one from a preset.", "$quiet")
-    return Content("\n").join([head, *lines, *_engine_words(engine, glyphs)])
+    return Content("\n").join([head, *lines, *_engine_words(engine, width, glyphs)])
 
 
-def _engine_words(engine: str | Trouble | None, glyphs: Glyphs) -> list[Content]:
+def _engine_words(engine: str | Trouble | None, width: int, glyphs: Glyphs) -> list[Content]:
     if engine is None:
         return []
     if isinstance(engine, Trouble):
-        what = Content.styled(f"{glyphs.problem} {glyphs.plain(engine.what)}", "$error")
-        return [what, *([Content.styled(f"  {glyphs.plain(engine.hint)}", "$quiet")] if engine.hint else [])]
-    return [Content.styled(f"{glyphs.done} {glyphs.plain(engine)}", "$quiet")]
+        what = _hanging(glyphs.problem, engine.what, "$error", width, glyphs)
+        return [*what, *(_hanging(" ", engine.hint, "$quiet", width, glyphs) if engine.hint else [])]
+    return _hanging(glyphs.done, engine, "$quiet", width, glyphs)
+
+
+def _hanging(sign: str, words: str, style: str, width: int, glyphs: Glyphs) -> list[Content]:
+    """Lines that go on under their first word."""
+    lines = wrapped(words, width - len(f"{sign} "), glyphs)
+    return [Content.styled(f"{' ' if number else sign} {line}", style) for number, line in enumerate(lines)]

@@ -32,6 +32,7 @@ class Column(Struct, frozen=True):
         least: cells.
         from_cells: of the table, from which on it is shown.
         is_live: shown only while some server tells what it does.
+        is_rare: shown only where some server has it: most models have no state slots.
     """
 
     key: str
@@ -40,6 +41,7 @@ class Column(Struct, frozen=True):
     right: bool = False
     from_cells: int = 0
     is_live: bool = False
+    is_rare: bool = False
 
 
 COLUMNS = (
@@ -53,7 +55,7 @@ COLUMNS = (
     Column("requests", "run/queue", 9, right=True, from_cells=_WIDE_FROM_CELLS, is_live=True),
     Column("speed", "tok/s", 5, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
     Column("kv", "KV", 4, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
-    Column("slots", "slots", 5, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True),
+    Column("slots", "slots", 5, right=True, from_cells=_WIDER_FROM_CELLS, is_live=True, is_rare=True),
     Column("word", "last word", 0),
 )
 _SINCE = "since"  # no column: how long a start takes already, behind the last word where no column says it
@@ -166,8 +168,13 @@ def _share(share: float | None) -> str:
 
 def layout(rows: Sequence[Row], width: int) -> dict[str, int]:
     """Which columns are shown, in order, and how wide each is inside its padding, for a table of `width` cells."""
-    lives = any(row[column.key].text != "-" for row in rows for column in COLUMNS if column.is_live)
-    columns = [column for column in COLUMNS if width >= column.from_cells and (lives or not column.is_live)]
+    told = {column.key for column in COLUMNS if any(row[column.key].text != "-" for row in rows)}
+    lives = any(column.is_live and column.key in told for column in COLUMNS)
+    columns = [
+        column
+        for column in COLUMNS
+        if width >= column.from_cells and (lives or not column.is_live) and (column.key in told or not column.is_rare)
+    ]
     widths = {column.key: _needed(column, rows) for column in columns}
     for key in _FIRST_TO_GO:
         if _room(widths, width) >= _NAME_LEAST + _WORD_LEAST:

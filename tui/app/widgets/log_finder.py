@@ -30,6 +30,7 @@ class Quest(Struct, frozen=True):
         turns: with nothing in this direction, the other one is tried.
         words: what it is called where nothing is found.
         places: offsets of lines that are looked for, too, whatever they say.
+        advice: what is said behind that nothing is found.
     """
 
     path: Path
@@ -39,6 +40,7 @@ class Quest(Struct, frozen=True):
     words: str
     turns: bool = False
     places: tuple[int, ...] = ()
+    advice: str = ""
 
 
 class LogFinder(Widget):
@@ -71,7 +73,8 @@ class LogFinder(Widget):
             return
         if not worker.is_cancelled:
             where = "in this log" if quest.turns else "above" if quest.backwards else "below"
-            self.post_message(self.Found(offset, "" if offset is not None else f"no {quest.words} {where}"))
+            why = f"no {quest.words} {where}{quest.advice}"
+            self.post_message(self.Found(offset, "" if offset is not None else why))
 
     @work(thread=True, exclusive=True, group="find")
     def find_moment(self, path: Path, date: str, time: str) -> None:

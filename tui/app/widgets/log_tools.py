@@ -232,7 +232,8 @@ class LogTools(Vertical):
         start = view.window.size() if view.following else view.here(behind=behind)
         sifted = sieve if self._only is None and self._hidden == Hidden() else All((sieve, *self._sieves()))
         known = places if self._only is None else ()  # a filter may leave them out
-        quest = Quest(view.path, sifted, start or 0, backwards, words, turns=from_here, places=known)
+        advice = "; case counts, (?i) in front ignores it" if isinstance(sieve, Pattern) and sieve.minds_case else ""
+        quest = Quest(view.path, sifted, start or 0, backwards, words, turns=from_here, places=known, advice=advice)
         view.window.hold(held=True)
         self.query_one(LogFinder).find(quest)
 

@@ -13,8 +13,11 @@ from tui.app.keys import keys_of
 from tui.app.notices import Trouble
 from tui.app.screens.absence import first_words
 from tui.app.widgets.instance_table import InstanceTable
+from tui.app.widgets.room import inner_width
 from tui.app.widgets.text_line import TextLine
 from tui.observe import Snapshot
+
+_PADDING = 1  # of the words, on either side
 
 
 class ServersPanel(Vertical):
@@ -31,6 +34,7 @@ class ServersPanel(Vertical):
         self._glyphs = glyphs
         self._read_only = read_only
         self._engine: str | Trouble | None = None
+        self._snapshot: Snapshot | None = None
 
     def compose(self) -> ComposeResult:
         """Table or words."""
@@ -41,9 +45,20 @@ class ServersPanel(Vertical):
         """Show this moment; None: nothing was read yet."""
         if snapshot is not None:
             self.table.show(snapshot, letters)
-        filled = snapshot is not None and bool(snapshot.instances or snapshot.broken)
-        self.table.set_class(not filled, "-empty")
-        self.query_one(".words", TextLine).show(Content() if filled else self._empty_words(snapshot))
+        self._snapshot = snapshot
+        self.table.set_class(not self._is_filled, "-empty")
+        self._show_words()
+
+    def on_resize(self) -> None:
+        """The words are wrapped to the width."""
+        self._show_words()
+
+    @property
+    def _is_filled(self) -> bool:
+        return self._snapshot is not None and bool(self._snapshot.instances or self._snapshot.broken)
+
+    def _show_words(self) -> None:
+        self.query_one(".words", TextLine).show(Content() if self._is_filled else self._empty_words(self._snapshot))
 
     def show_engine(self, engine: str | Trouble) -> None:
         """What would run a server."""
@@ -53,4 +68,5 @@ class ServersPanel(Vertical):
         if snapshot is None:
             return Content.styled(f"reading{self._glyphs.ellipsis}", "$quiet")
         key = keys_of(self).first(LAUNCH) or "launch in the palette"
-        return first_words(self._engine, self._glyphs, key, read_only=self._read_only)
+        width = inner_width(self) - 2 * _PADDING
+        return first_words(self._engine, self._glyphs, key, width, read_only=self._read_only)
