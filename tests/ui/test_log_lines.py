@@ -154,3 +154,17 @@ async def test_signs_say_what_colours_say(tmp_path: Path, ascii_only: bool, sign
         # SGLang's own word for it proves nothing: it stands out, and isn't marked as good news.
         assert body.bold
         assert body.color == app.view.rich_style.color
+
+
+async def test_a_selected_line_keeps_its_colours_on_another_ground(tmp_path: Path) -> None:
+    path = tmp_path / "server.log"
+    path.write_text("[2026-11-29 08:00:00] WARNING:  careful\n[2026-11-29 08:00:01] plain\n")
+    app = Host(path)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        before = [segment.style for segment in app.view.render_line(0) if segment.style]
+        app.view.select(0)
+        await pilot.pause()
+        after = [segment.style for segment in app.view.render_line(0) if segment.style]
+    assert {style.color for style in before} <= {style.color for style in after}
+    assert not {style.bgcolor for style in before} & {style.bgcolor for style in after}

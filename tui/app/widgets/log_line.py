@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from rich.cells import cell_len
+from rich.color import Color
 from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
@@ -145,17 +146,20 @@ def _marked(strip: Strip, pattern: Pattern, style: Style) -> Strip:
 
 
 def pointed(strip: Strip, style_of: StyleOf, *, ascii: bool) -> Strip:  # noqa: A002 - named like the option
-    """A row with a sign in its gutter that it is the selected one; what matches in it keeps its ground."""
-    selected, match = style_of("selected"), style_of("match")
+    """A row with a sign in its gutter that it is the selected one.
+
+    It keeps its colours, and what has a ground of its own in it, as a match and the root of a failure do, keeps that.
+    """
+    selected, ground = style_of("selected"), style_of("").bgcolor
+    under = Style(bgcolor=selected.bgcolor)
     sign = Strip([Segment(">" if ascii else "▸", selected)], 1)
     row = Strip.join([strip.crop(0, 1), sign, strip.crop(GUTTER_CELLS)])
-    segments = (piece if _is_on(piece, match) else _laid(piece, selected) for piece in row)
+    segments = (_laid(piece, under) if _ground(piece) in (None, ground) else piece for piece in row)
     return Strip(segments, row.cell_length)
 
 
-def _is_on(segment: Segment, style: Style) -> bool:
-    """Its ground is that of this style."""
-    return segment.style is not None and segment.style.bgcolor == style.bgcolor
+def _ground(segment: Segment) -> Color | None:
+    return None if segment.style is None else segment.style.bgcolor
 
 
 def _over(strip: Strip, style: Style) -> Strip:
