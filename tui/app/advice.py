@@ -73,11 +73,11 @@ class Advice:
             self._ask(question)
 
     def take(self, answer: AdviceAnswer) -> bool:
-        """What was found, if it is about what is looked at; tells whether it is."""
+        """What was found, if it is about what is looked at; tells whether it is, and says anything new."""
         if answer.about != self._about:
             return False
-        self.answer = answer
-        return True
+        is_news, self.answer = answer != self.answer, answer
+        return is_news
 
     @property
     def is_known(self) -> bool:

@@ -77,14 +77,14 @@ class Findings:
             self._ask_now()
 
     def take(self, answer: ExplanationAnswer) -> bool:
-        """What was found, if it is about what is looked at; tells whether it is."""
+        """What was found, if it is about what is looked at; tells whether it is, and says anything new."""
         if not _same_launch(answer.about, self._about):
             return False
-        self._answer = answer
+        is_news, self._answer = answer != self._answer, answer
         found = answer.explanation
         if found is None or not found.is_settled:
             self._ring(_AGAIN_S if found is None or found.done >= 1 else _READING_ON_S)
-        return True
+        return is_news
 
     @property
     def explanation(self) -> Explanation | None:
