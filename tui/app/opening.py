@@ -8,7 +8,7 @@ import shutil
 import socket
 import termios
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from typing import Any, Literal, TextIO, cast
 
@@ -95,10 +95,11 @@ class Opening:
 
     def close(self) -> None:
         """As it was; what the UI was given it has given back itself."""
-        if self._before is not None:
-            termios.tcsetattr(self._keys, termios.TCSANOW, self._before)
-        if self.hand_over():  # it never came
-            self._write(_LEAVE_SCREEN + _SHOW_CURSOR)
+        with suppress(termios.error, OSError):  # the terminal is gone, and nobody sees how it is left
+            if self._before is not None:
+                termios.tcsetattr(self._keys, termios.TCSANOW, self._before)
+            if self.hand_over():  # it never came
+                self._write(_LEAVE_SCREEN + _SHOW_CURSOR)
 
     def _show(self, frame: str) -> None:
         self._hold_keys()

@@ -18,7 +18,7 @@ from tui.simulator.machine import create_machine, default_gpus
 if TYPE_CHECKING:
     from tui.app.core import Core
 
-_FIRST_LOOK_S = 0.3  # so long is waited for what is seen before the screen is made
+_FIRST_LOOK_S = 0.2  # so long is waited for what is seen before the screen is made
 _DRIVER_VARIABLE = "TEXTUAL_DRIVER"
 
 

@@ -81,7 +81,8 @@ class BatchLog:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._log: Follower | None = None
-        self._end: datetime | None = None
+        self._end: datetime | None = None  # the newest stamp
+        self._newest: datetime | None = None  # batch
         self._told: deque[_Told] = deque(maxlen=_TOLD_LIMIT)
 
     def read(self, now: float) -> LoggedBatches:
@@ -103,27 +104,30 @@ class BatchLog:
             return LoggedBatches()
         end = self._end + age
         recent = [told for told in self._told if end - told.at <= _FRESH]
-        newest = next((told.at for told in reversed(self._told) if not isinstance(told.what, int)), None)
         return LoggedBatches(
             figures=_figures(recent),
             retractions=sum(told.what for told in recent if isinstance(told.what, int)),
-            last_batch_s=None if newest is None else (end - newest).total_seconds(),
+            last_batch_s=None if self._newest is None else (end - self._newest).total_seconds(),
         )
 
     def _read_on(self) -> None:
         """Of a log that has grown by much more than a look should read, the end alone."""
         self._log = self._log or self._follow()
         chunk = self._log.poll()
+        if chunk.reset:
+            self._end = self._newest = None
+            self._told.clear()
         if chunk.more:
             self._log.close()
             self._log = self._follow()
             chunk = self._log.poll()
-        if chunk.reset:
-            self._end = None
-            self._told.clear()
-        self._told.extend(filter(None, map(_told, _worth_parsing(chunk.lines))))
+        told = list(filter(None, map(_told, _worth_parsing(chunk.lines))))
+        self._told.extend(told)
+        self._newest = next((one.at for one in reversed(told) if not isinstance(one.what, int)), self._newest)
         stamps = (parse_line(line.decode(errors="replace")).timestamp for line in reversed(chunk.lines) if _tells(line))
         self._end = next(filter(None, stamps), self._end)
+        while self._told and self._end is not None and self._end - self._told[0].at > _FRESH:
+            self._told.popleft()
 
     def _follow(self) -> Follower:
         log = LogFile.open(self._path)
