@@ -10,6 +10,7 @@ from tui.paths import Places
 from tui.presets.library import preset_folders
 
 _DEBOUNCE_MS = 200
+_STEP_MS = 200  # it looks that often whether it shall end, too: its own 50 ms are 0.2 % of a core
 _LOOK_AGAIN_MS = 5_000
 
 
@@ -42,6 +43,7 @@ def _watch(places: Places, stop: threading.Event, changed: Callable[[], object],
             stop_event=stop,
             force_polling=polls,
             debounce=_DEBOUNCE_MS,
+            step=_STEP_MS,
             rust_timeout=_LOOK_AGAIN_MS,
             yield_on_timeout=True,
             raise_interrupt=False,
