@@ -12,6 +12,7 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted, ask_about_request
+from tui.app.commands.flags import FLAG_SEARCH, FLAG_VALUE
 from tui.app.core import Adjusted, Editable, FlagSheet
 from tui.app.flag_rows import edited_flags, flag_rows, trouble_with
 from tui.app.glyphs import Glyphs
@@ -71,11 +72,11 @@ class AdjustView(Screen[None]):
             with Vertical(id="editor", classes="panel") as editor:
                 editor.border_title = Content(" Flags ")
                 yield TextLine(id="offers")
-                yield ValueInput(self._frame.hold, id="search", placeholder="part of a flag's name")
+                yield ValueInput(self._frame.hold, FLAG_SEARCH, id="search", placeholder="part of a flag's name")
                 yield FlagList(self._glyphs)
                 yield TextLine(id="flag-help")
                 yield GpuChooser(self._glyphs)
-                yield ValueInput(self._frame.hold, id="value")
+                yield ValueInput(self._frame.hold, FLAG_VALUE, id="value")
             with Vertical(id="outcome"):
                 yield BudgetPanel(self._glyphs, id="budget", classes="panel")
                 yield TextLine(id="elsewhere")

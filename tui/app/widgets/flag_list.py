@@ -16,8 +16,8 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.app.command import bindings
-from tui.app.commands.flags import FLAG_LIST
+from tui.app.command import Command, bindings
+from tui.app.commands.flags import CHANGE, FLAG_LIST
 from tui.app.flag_rows import FlagRow
 from tui.app.glyphs import Glyphs
 from tui.app.widgets.row_pen import row_pen
@@ -68,6 +68,10 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
     def row(self) -> FlagRow | None:
         """The one under the cursor."""
         return self._rows[self.cursor] if self.cursor < len(self._rows) and self._rows[self.cursor].flag else None
+
+    def is_idle(self, command: Command) -> bool:
+        """There is nothing to change."""
+        return command is CHANGE and self.row is None
 
     def show_rows(self, rows: Sequence[FlagRow]) -> None:
         """Show these."""
