@@ -175,6 +175,7 @@ def _without_colour(theme: Theme, strong: str, plain: str) -> Theme:
         warning=strong,
         success=plain,
         accent=plain,
+        variables={**theme.variables, "footer-key-foreground": strong},
     )
 
 
