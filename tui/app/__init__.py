@@ -15,6 +15,19 @@ if TYPE_CHECKING:
 __all__ = ["Core", "LaunchRequest", "StopOutcome", "run"]
 
 
+_YOUNG_OBJECTS = 20_000  # of some hundred bytes each; a frame makes and drops 2,000
+
+
+def spare_collection() -> None:
+    """Let the garbage collector stop no key.
+
+    What is imported stays: to go through it again and again would take 0.1 s. As many objects as Python lets come
+    into being between two collections come with each key, and one of a few generations takes half as long as the key.
+    """
+    gc.freeze()
+    gc.set_threshold(_YOUNG_OBJECTS)
+
+
 def run(
     core: Core,
     preferences: Preferences,
@@ -47,6 +60,6 @@ def run(
         preferences=preferences,
         layout_file=layout_file,
     )
-    gc.freeze()  # what is imported stays: to go through it again and again would stop the keys for 0.1 s
+    spare_collection()
     app.run(mouse=mouse)
     return app.return_code or 0

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import zip_longest
+from itertools import chain, groupby, repeat
+from operator import ne
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
@@ -131,18 +132,17 @@ class _Pencil:
 
     def write(self, x: int, y: int, cells: Sequence[Cell | None]) -> None:
         """Beginning at a place; what isn't known is passed over."""
-        is_there = False
-        for place, cell in enumerate(cells, start=x):
-            if cell is None:
-                is_there = False
-                continue
-            if not is_there:
-                self._written.append(f"\x1b[{y + 1};{place + 1}H")
-                is_there = True
-            text, pen = cell
-            if pen is not self._pen and text:
-                self._take(pen)
-            self._written.append(text)
+        place, is_there = x, False
+        for pen, alike in groupby(cells, _pen_of):
+            piece = list(alike)
+            if pen is not None:
+                if not is_there:
+                    self._written.append(f"\x1b[{y + 1};{place + 1}H")
+                if text := "".join(cell[0] for cell in piece if cell is not None):
+                    if pen is not self._pen:
+                        self._take(pen)
+                    self._written.append(text)
+            place, is_there = place + len(piece), pen is not None
 
     def done(self) -> str:
         """All of it; what others write afterwards has no colours of ours."""
@@ -157,6 +157,10 @@ class _Pencil:
         if numbers := ["0", *_numbers(_PLAIN, pen)] if self._pen is None else _numbers(self._pen, pen):
             self._written.append(f"\x1b[{';'.join(numbers)}m")
         self._pen = pen
+
+
+def _pen_of(cell: Cell | None) -> Pen | None:
+    return None if cell is None else cell[1]
 
 
 def _numbers(old: Pen, new: Pen) -> list[str]:
@@ -191,10 +195,15 @@ def _cells(strip: Strip, system: ColorSystem) -> list[Cell]:
             continue
         pen = _pen(segment.style or Style.null(), system)
         if _is_narrow(segment.text):
-            cells += [(character, pen) for character in segment.text]
+            cells += _narrow_cells(segment.text, pen)
         else:
             _add_wide(cells, segment.text, pen)
     return cells
+
+
+@lru_cache(maxsize=4096)  # most pieces of a frame were in the one before: the same cells are compared fastest
+def _narrow_cells(text: str, pen: Pen) -> list[Cell]:
+    return [(character, pen) for character in text]
 
 
 @lru_cache(maxsize=4096)
@@ -245,8 +254,8 @@ def _pen(style: Style, system: ColorSystem) -> Pen:
 
 
 def _differences(shown: Line, wanted: Line) -> Iterator[tuple[int, int]]:
-    """First and last cell of what isn't the same; runs that are near each other are one."""
-    if shown == wanted:
-        return iter(())
-    pairs = zip_longest(shown[: len(wanted)], wanted)
-    return runs((new is not None and new != old for old, new in pairs), _GAP)
+    """First and last cell of what isn't the same; runs that are near each other are one.
+
+    What nobody knows of the wanted line isn't known of the one that is shown, either.
+    """
+    return runs(map(ne, wanted, chain(shown, repeat(None))), _GAP)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 
 def runs(wanted: Iterable[bool], gap: int) -> Iterator[tuple[int, int]]:
@@ -12,15 +14,9 @@ def runs(wanted: Iterable[bool], gap: int) -> Iterator[tuple[int, int]]:
         wanted: one place after the other.
         gap: so many others between two wanted ones are taken along: to pass them by costs as much.
     """
-    start: int | None = None
-    end = 0
-    for at, is_wanted in enumerate(wanted):
-        if not is_wanted:
-            continue
-        if start is not None and at - end > gap:
-            yield start, end
-            start = None
-        start = at if start is None else start
-        end = at + 1
-    if start is not None:
-        yield start, end
+    return (found.span() for found in _pattern(gap).finditer(bytes(wanted)))  # a frame has thousands of places
+
+
+@cache
+def _pattern(gap: int) -> re.Pattern[bytes]:
+    return re.compile(rb"\x01+(?:\x00{1,%d}\x01+)*" % gap)

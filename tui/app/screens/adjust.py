@@ -87,11 +87,16 @@ class AdjustScreen(AdjustView):
     def watch_budget(self) -> None:
         """Other changes are proposed."""
         super().watch_budget()
-        self._show_keys()
+        self._renew_keys()
 
     def _show_about(self, about: Editable) -> None:
         super()._show_about(about)
-        self._show_keys()
+        self._renew_keys()
+
+    def _renew_keys(self) -> None:
+        """What is known has changed; while something is typed, that makes no difference to the keys."""
+        if not isinstance(self.focused, Input):
+            self._show_keys()
 
     def _show_keys(self) -> None:
         line = keys_line(self, self.size.width - 2)

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted, ask_about_request
 from tui.app.commands.flags import FLAG_SEARCH, FLAG_VALUE
+from tui.app.composing import SparingCompositor
 from tui.app.core import Adjusted, Editable, FlagSheet
 from tui.app.flag_rows import edited_flags, flag_rows, trouble_with
 from tui.app.glyphs import Glyphs
@@ -52,6 +53,7 @@ class AdjustView(Screen[None]):
 
     def __init__(self, about: Editable, glyphs: Glyphs, offers: tuple[Change, ...]) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self._compositor = SparingCompositor()
         self._about = about
         self._glyphs = glyphs
         self._offers = offers[:MOST_CHANGES]  # by its log or its live figures, for when the plan has nothing to propose

@@ -21,6 +21,7 @@ from tui.app.commands.flags import CHANGE, FLAG_LIST
 from tui.app.flag_rows import FlagRow
 from tui.app.glyphs import Glyphs
 from tui.app.widgets.row_pen import row_pen
+from tui.sglang.flags import Flag
 
 _NAME_LEAST = 12
 _VALUE_LEAST = 8
@@ -63,6 +64,7 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
         self._glyphs = glyphs
         self._rows: tuple[FlagRow, ...] = ()
         self._name_width = _NAME_LEAST
+        self._pointed: Flag | None = None
 
     @property
     def row(self) -> FlagRow | None:
@@ -141,7 +143,8 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=first, animate=False, immediate=True)
         elif height and place >= self.scroll_offset.y + height:
             self.scroll_to(y=place - height + 1, animate=False, immediate=True)
-        if self.row is not None:
+        if self.row is not None and self.row.flag is not self._pointed:
+            self._pointed = self.row.flag
             self.post_message(self.Pointed(self.row))
 
     def _refresh_row(self, place: int) -> None:
