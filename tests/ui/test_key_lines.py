@@ -59,7 +59,9 @@ async def test_the_editor_tells_what_its_keys_do_now() -> None:
             "F1 help",
         ]
         await pilot.press("escape", "enter")
-        assert "take" not in await last_line(pilot, app, "Enter keep  Esc back"), "a digit is typed here"
+        line = await last_line(pilot, app, "Enter keep  Esc back")
+        assert "take" not in line, "a digit is typed here"
+        assert "undo" not in line, "Delete deletes here"
 
 
 async def test_nothing_is_to_be_taken_where_it_fits() -> None:

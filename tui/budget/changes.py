@@ -186,8 +186,11 @@ def _pairs(request: PlanRequest, budget: MemoryBudget) -> Iterator[Iterator[Cand
         changed = apply_change(request, first)
         outcome = plan(changed)
         if outcome.verdict is Verdict.EXCEEDS and outcome.stage_of_failure is not Stage.ARGS:
+            is_written_for_it = bool(first.set) and bool(
+                request.flags.troubles
+            )  # another release has other names again
             for family in _families(changed, outcome):
-                yield (first.joined(second) for second in family)
+                yield (first.joined(second) for second in family if not (second.upgrade and is_written_for_it))
 
 
 def _fewer_requests(settings: Settings, budget: MemoryBudget) -> Iterator[Candidate]:
