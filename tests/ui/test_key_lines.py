@@ -115,6 +115,14 @@ async def test_enter_gives_the_answer_that_has_the_keys() -> None:
         await until_shown(pilot, app, "y, Enter yes   n, Esc, q no")
 
 
+async def test_the_footer_dims_what_needs_a_log(tmp_path: Path) -> None:
+    for snapshot, is_bright in ((EMPTY, False), (story(tmp_path), True)):
+        async with running(FakeCore(snapshot), size=WIDE) as (app, pilot):
+            await pilot.press("3")
+            await last_line(pilot, app, "/ search")
+            assert looks(app)["/"][0] is is_bright
+
+
 def looks(app: SgltuiApp) -> dict[str, tuple[bool, Color]]:
     """The pieces of the last line: whether each is bold, and its colour."""
     found = {}
