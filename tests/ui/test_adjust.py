@@ -18,6 +18,7 @@ from tui.app.flag_rows import flag_rows, value_words
 from tui.app.messages import AdjustAsked
 from tui.app.screens.adjust import AdjustScreen
 from tui.app.screens.dashboard import Dashboard
+from tui.app.widgets.flag_list import FlagList
 from tui.budget.types import MemoryBudget
 from tui.diagnosis.diagnosis import Change
 from tui.errors import RefusedError
@@ -25,6 +26,7 @@ from tui.gpu import GpuReading
 from tui.keeper.states import State
 from tui.observe import Snapshot
 from tui.sglang.edit import DiffLine, FlagEdit
+from tui.sglang.flags import load_inventory
 
 TYPED = (
     *("--model-path", "Qwen/Qwen3.6-27B", "--port", "30000", "--mem-fraction-static", "0.8"),
@@ -63,6 +65,26 @@ async def test_what_is_proposed_is_one_key_away_and_launched_with_the_next(size:
         await until(pilot, lambda: isinstance(app.screen, Dashboard), "the dashboard")
         assert core.relaunches == [Adjusted("story", "20261129T171001Z-0007", EIGHT)]
         await until_shown(pilot, app, "launched story/20261129T200000Z-0008; if it fails, b goes back to what worked")
+
+
+async def test_the_cursor_goes_to_what_a_proposal_changed() -> None:
+    """Also out of a search that doesn't show it, and to what is left out."""
+    core = core_with()
+    core.budget = EXCEEDS
+    async with running(core, size=WIDE) as (app, pilot):
+        await pilot.press("R")
+        await until_shown(pilot, app, "1-2 take")
+        flags = app.screen.query_one(FlagList)
+        assert flags.row is not None
+        assert flags.row.name == "mem-fraction-static"
+        await pilot.press("2")
+        await until(pilot, lambda: flags.row is not None and flags.row.name == "mamba-ssm-dtype", "the changed flag")
+        await until_shown(pilot, app, "1-2 take")
+        await pilot.press("slash", *"page-size", "enter")
+        await until(pilot, lambda: flags.row is not None and flags.row.name == "page-size", "the flag that was found")
+        await pilot.press("1")
+        await until(pilot, lambda: flags.row is not None and flags.row.name == "max-running-requests", "the next")
+        assert "flag of SGLang 0.5.11" not in screen_text(app), "the search is over"
 
 
 async def test_a_value_is_planned_as_it_is_typed_and_refused_if_it_cannot_be_meant() -> None:
@@ -249,7 +271,7 @@ def test_the_rows_changed_first() -> None:
 
 def test_a_proposal_as_an_edit() -> None:
     change = replace(EXCEEDS.changes[0], set={"disable-radix-cache": "true", "tp-size": "2"}, unset=("page-size",))
-    assert with_change(FlagEdit(), change) == FlagEdit(
+    assert with_change(FlagEdit(), change, load_inventory("0.5.11")) == FlagEdit(
         (("disable-radix-cache", ()), ("tp-size", ("2",))), ("page-size",)
     )
 

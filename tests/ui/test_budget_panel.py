@@ -370,7 +370,7 @@ def test_a_budget_that_does_not_fit_120x34(snap_compare: SnapCompare, tmp_path: 
 
 
 def test_a_budget_that_fits_80x24(snap_compare: SnapCompare, tmp_path: Path) -> None:
-    # A green FITS over two lines, the bar with seven letters, and the table down to the KV cache; the title says
+    # A green FITS over two lines, the bar with its letters, and the table down to the state slots; the title says
     # which key shows the log.
     async def ready(pilot: Pilot[None]) -> None:
         assert isinstance(pilot.app, SgltuiApp)

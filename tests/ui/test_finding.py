@@ -84,6 +84,16 @@ def selected_line(app: SgltuiApp) -> str:
     return "" if view.selected is None else view.window.lines.read(view.selected, 1)[0].decode()
 
 
+async def test_no_way_to_a_line_that_there_is_not(tmp_path: Path) -> None:
+    """Killed from outside, say: nothing in its log tells."""
+    found = structs.replace(explained(STORY_LOG), attempts=ATTEMPTS, marks={})
+    async with running(failed_core(tmp_path, found)) as (app, pilot):
+        await until_shown(pilot, app, "FAILED in memory pool")
+        await pilot.press("5")
+        await until_shown(pilot, app, "c copy report   p earlier attempts")
+        assert "Enter to the line   c copy report" not in screen_text(app), "dim in the footer, and not here"
+
+
 @pytest.mark.parametrize("size", [(60, 16), NARROW, STORY, WIDE])
 async def test_a_failed_server_shows_why_first(tmp_path: Path, size: tuple[int, int]) -> None:
     async with running(failed_core(tmp_path), size=size) as (app, pilot):

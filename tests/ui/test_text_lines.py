@@ -28,7 +28,7 @@ class Lines(App[None]):
         """The box, and the field."""
         with VerticalScroll(can_focus=False):
             yield TextLines()
-        yield ValueInput(lambda: self.typed.append("key"), id="field")
+        yield ValueInput(lambda: self.typed.append("key"), (), id="field")
 
 
 def texts(*lines: str) -> list[Content]:

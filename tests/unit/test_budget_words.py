@@ -143,6 +143,19 @@ def test_the_whole_table_has_each_item_and_cuts_nothing() -> None:
     assert "G prefill graphs" in text
 
 
+@pytest.mark.parametrize("width", [46, 57, 68, 77, 118])  # the narrowest; the editor at 100, 120; 80 columns; much room
+@pytest.mark.parametrize("budget", [FITS, EXCEEDS], ids=["fits", "exceeds"])
+def test_where_figures_come_from_is_told_in_full_at_every_width(budget: MemoryBudget, width: int) -> None:
+    """Beside the figure, on several lines where it is long; below it where that column would be a ribbon."""
+    fill = fills_of(budget)[0]
+    lines = plain(table_lines(fill, width, UNICODE, title="component"))
+    text = "".join("\n".join(lines).split())
+    for row in rows_of(fill, UNICODE):
+        assert all(word in text for word in wrapped(row.reason, 1000, UNICODE)[0].split()), row.name
+    assert "…" not in text
+    assert any(line.startswith("    as the driver says") for line in lines) == (width < 68)
+
+
 @pytest.mark.parametrize("budget", [FITS, EXCEEDS, UNKNOWN], ids=["fits", "exceeds", "unknown"])
 @pytest.mark.parametrize("glyphs", [UNICODE, ASCII], ids=["unicode", "ascii"])
 def test_no_line_is_wider_than_its_place_and_no_number_is_cut(budget: MemoryBudget, glyphs: Glyphs) -> None:

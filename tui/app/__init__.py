@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from tui.observe import Snapshot
     from tui.settings import Settings
 
-_COLLECTING = (10_000, 20, 50)  # when the collector looks at new, older and old objects
+_COLLECTING = (20_000, 20, 50)  # when the collector looks at new, older and old objects
+
+
+def spare_collection() -> None:
+    """Let the garbage collector stop no key.
+
+    What is imported stays, and so does most of what is on the screen: to go through it again and again would stop the
+    keys for 0.05 s each time. Of the objects that a frame makes and drops, 2,000, as many come with each key as Python
+    lets come into being between two collections.
+    """
+    gc.freeze()
+    gc.set_threshold(*_COLLECTING)
 
 
 def run(
@@ -82,9 +93,6 @@ def _run(
         layout_file=layout_file,
         opening=opened,
     )
-    # What is imported stays, and so does most of what is on the screen: to go through it again and again would stop
-    # the keys for 0.05 s each time.
-    gc.freeze()
-    gc.set_threshold(*_COLLECTING)
+    spare_collection()
     app.run(mouse=mouse)
     return app.return_code or 0

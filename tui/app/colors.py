@@ -179,6 +179,7 @@ def _without_colour(palette: Palette, strong: str, plain: str) -> Palette:
         warning=strong,
         success=plain,
         accent=plain,
+        variables={**palette["variables"], "footer-key-foreground": strong},
     )
 
 

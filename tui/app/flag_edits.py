@@ -2,31 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from tui.app.core import Editable
 from tui.app.flag_rows import FlagRow
 from tui.budget.types import FlagChange
 from tui.diagnosis.diagnosis import Change, FlagValue
+from tui.errors import UsageError
 from tui.launch.gpu_choices import GpuChoice
 from tui.sglang.edit import FlagEdit, find_flag
 from tui.sglang.flags import FlagInventory
 
 
-def with_change(edit: FlagEdit, change: FlagChange | Change) -> FlagEdit:
-    """The edit with a proposed change made."""
+def with_change(edit: FlagEdit, change: FlagChange | Change, inventory: FlagInventory) -> FlagEdit:
+    """The edit with a proposed change made, for the release that has these flags."""
     for name in change.unset:
         edit = edit.unsetting(name)
     for name, value in change.set.items():
-        if value is False:
-            edit = edit.unsetting(name)
-        else:
-            edit = edit.setting(name, *(() if value is True or value == "true" else (_word(value),)))
+        edit = edit.unsetting(name) if value is False else edit.setting(name, *_words(name, value, inventory))
     return edit
 
 
-def _word(value: FlagValue) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _words(name: str, value: FlagValue, inventory: FlagInventory) -> Sequence[str]:
+    if value is True or value == "true":
+        return ()
+    word = f"{value:g}" if isinstance(value, float) else str(value)
+    flag = inventory.find(f"--{name}")
+    return word.split() if flag is not None and flag.nargs in ("+", "*") else (word,)
+
+
+def changed_flag(change: FlagChange | Change, inventory: FlagInventory) -> str | None:
+    """The flag at which a change is seen: the first that it sets, else the first that it leaves out."""
+    for name in (*change.set, *change.unset):
+        with suppress(UsageError):
+            return find_flag(name, inventory).name
+    return None
 
 
 def with_value(before: FlagEdit, row: FlagRow, text: str) -> FlagEdit:

@@ -28,6 +28,8 @@ class Glyphs(Struct, frozen=True):
 
     def plain(self, text: str) -> str:
         r"""Text from outside, on one line and safe to draw: what doesn't print is shown as its escape (`\x1b`)."""
+        if text.isprintable() and (text.isascii() or not self.ascii_only):  # nearly all of it
+            return text
         line = " ".join(text.splitlines()) if "\n" in text else text
         shown = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in line)
         return shown.encode("ascii", "backslashreplace").decode() if self.ascii_only else shown

@@ -7,18 +7,26 @@ from typing import Any
 
 from msgspec import Struct
 from textual.dom import DOMNode
-from textual.keys import key_to_character
 from textual.screen import Screen
+from textual.widgets import Input
 
 from tui.app.command import Command, Situation
-from tui.app.keys import keys_of, name_of
+from tui.app.keys import keys_of, name_of, typed
 
 
 class Offer(Struct, frozen=True):
-    """One widget or screen, and the commands that it lists in its `COMMAND_LIST`."""
+    """One widget or screen, and the commands that it lists in its `COMMAND_LIST`.
+
+    Some of them may do nothing as things stand there: its `is_idle` tells, where it has one.
+    """
 
     node: DOMNode
     commands: tuple[Command, ...]
+
+    def is_idle(self, command: Command) -> bool:
+        """The command would do nothing now."""
+        told = getattr(self.node, "is_idle", None)
+        return told is not None and bool(told(command))
 
 
 class Usable(Struct, frozen=True):
@@ -53,9 +61,9 @@ def _reached(screen: Screen[Any], offer: Offer, situation: Situation, taken: set
     mine = set[str]()
     for command in offer.commands:
         names = {key: name_of(key) or key for key in situation.keys.of(command)}
-        keys = tuple(key for key, name in names.items() if name not in taken and not _is_typed(screen, name))
+        keys = tuple(key for key, name in names.items() if name not in taken and not _is_typed(screen, name, command))
         mine |= set(names.values())
-        if keys and command.why_not(situation) is None:
+        if keys and command.why_not(situation) is None and not offer.is_idle(command):
             yield Usable(command, keys)
     taken |= mine
 
@@ -69,6 +77,10 @@ def find(screen: Screen[Any], command_id: str) -> tuple[DOMNode, Command] | None
     return None
 
 
-def _is_typed(screen: Screen[Any], key: str) -> bool:
+def _is_typed(screen: Screen[Any], key: str, command: Command) -> bool:
+    """It goes into the field that has the keys, or edits there."""
     focused = screen.focused
-    return focused is not None and focused.check_consume_key(key, key_to_character(key))
+    if focused is None:
+        return False
+    edits = isinstance(focused, Input) and not command.is_fixed and key in focused._bindings.key_to_bindings  # noqa: SLF001 - there is no other way to ask
+    return edits or focused.check_consume_key(key, typed(key))

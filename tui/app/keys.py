@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Protocol
 
 from textual.binding import Binding
@@ -47,6 +48,7 @@ class Keyed(Protocol):
         ...
 
 
+@lru_cache(maxsize=256)  # asked for all keys of a screen, whenever that tells which do something
 def name_of(key: str) -> str | None:
     """A key as Textual names it, from its name or its character: `?` is `question_mark`. None: there is no such key."""
     *modifiers, base = [key] if len(key) == 1 else key.split("+")
@@ -58,6 +60,14 @@ def name_of(key: str) -> str | None:
     if modifiers == ["shift"] and character:  # terminals send the character, not the key that was held
         return _character_name(character.upper())
     return "+".join([*modifiers, _character_name(character) if character else base])
+
+
+def typed(key: str) -> str | None:
+    """The character that a key types, by its name; Textual's own function doesn't know the slash, plus and minus."""
+    if key == "space":
+        return " "
+    character = "" if key in _WRITTEN or "+" in key else format_key(key)
+    return character if len(character) == 1 else None
 
 
 def written(key: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple, cast
 
 from rich.cells import cell_len
@@ -67,18 +68,17 @@ class Pencil:
 
     def write(self, x: int, y: int, cells: Sequence[Cell | None]) -> None:
         """Beginning at a place; what isn't known is passed over."""
-        is_there = False
-        for place, cell in enumerate(cells, start=x):
-            if cell is None:
-                is_there = False
-                continue
-            if not is_there:
-                self._written.append(f"\x1b[{y + 1};{place + 1}H")
-                is_there = True
-            text, pen = cell
-            if pen is not self._pen and text:
-                self._take(pen)
-            self._written.append(text)
+        place, is_there = x, False
+        for pen, alike in groupby(cells, _pen_of):
+            piece = list(alike)
+            if pen is not None:
+                if not is_there:
+                    self._written.append(f"\x1b[{y + 1};{place + 1}H")
+                if text := "".join(cell[0] for cell in piece if cell is not None):
+                    if pen is not self._pen:
+                        self._take(pen)
+                    self._written.append(text)
+            place, is_there = place + len(piece), pen is not None
 
     def done(self) -> str:
         """All of it; what others write afterwards has no colours of ours."""
@@ -93,6 +93,10 @@ class Pencil:
         if numbers := ["0", *_numbers(_PLAIN, pen)] if self._pen is None else _numbers(self._pen, pen):
             self._written.append(f"\x1b[{';'.join(numbers)}m")
         self._pen = pen
+
+
+def _pen_of(cell: Cell | None) -> Pen | None:
+    return None if cell is None else cell[1]
 
 
 def _numbers(old: Pen, new: Pen) -> list[str]:

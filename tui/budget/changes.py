@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -15,10 +16,13 @@ from tui.budget.settings import Settings, resolve_settings
 from tui.budget.strategy import EXTRA_BUFFER, NO_BUFFER, STRATEGY_FLAGS
 from tui.budget.types import Card, FlagChange, MemoryBudget, PlanRequest, Stage, Verdict
 from tui.budget.words import describe_capacity, number_or_word
+from tui.sglang import references
+from tui.sglang.meant import find_meant
 from tui.sglang.parse import Flags
+from tui.sglang.target import recorded_target
 from tui.sglang.versions import NEWEST_KNOWN, parse_release
 
-FlagValue = str | int | float | bool
+FlagValue = str | int | float | bool | tuple[str, ...]
 
 _MOST_OFFERED = 6
 _FEWER_REQUESTS = (256, 128, 96, 64, 48, 32, 24, 16, 12, 8, 6, 4, 2, 1)
@@ -40,6 +44,7 @@ class Candidate(Struct, frozen=True):
     """A change that may help: values to set by flag, flags to leave out, or a release.
 
     Attributes:
+        costs: what it gives up; empty: nothing.
         serves: requests that shall really run at once with it; more than can run is memory kept for nobody.
     """
 
@@ -55,7 +60,7 @@ class Candidate(Struct, frozen=True):
             set={**self.set, **other.set},
             unset=(*self.unset, *(name for name in other.unset if name not in self.set)),
             upgrade=other.upgrade or self.upgrade,
-            costs=f"{self.costs}, {other.costs}",
+            costs=", ".join(filter(None, (self.costs, other.costs))),
             serves=other.serves,
         )
 
@@ -84,13 +89,20 @@ def apply_change(request: PlanRequest, change: FlagChange | Candidate) -> PlanRe
     """The request with a change made: what `find_changes` has planned."""
     values = {name: value for name, value in request.flags.values.items() if name not in change.unset}
     for name, value in change.set.items():
-        values[name] = number_or_word(value) if isinstance(value, str) else value
+        values[name] = _parsed(value)
     # A refused word that is replaced or left out is refused no more.
     gone = {*change.unset, *change.set}
     troubles = tuple(trouble for trouble in request.flags.troubles if trouble.option.lstrip("-") not in gone)
     release = request.release if change.upgrade is None else parse_release(change.upgrade)
     changed = replace(request, flags=Flags(values, troubles), release=release)
     return replace(changed, cards=_enough_cards(changed))
+
+
+def _parsed(value: FlagValue) -> Any:
+    """As the parser would have read it."""
+    if isinstance(value, tuple):
+        return tuple(map(number_or_word, value))
+    return number_or_word(value) if isinstance(value, str) else value
 
 
 def _enough_cards(request: PlanRequest) -> tuple[Card, ...]:
@@ -131,10 +143,13 @@ def _is_of_use(outcome: MemoryBudget) -> bool:
 def _describe(candidate: Candidate, outcome: MemoryBudget) -> FlagChange:
     capacity = describe_capacity(outcome)
     words = {name: _word(value) for name, value in candidate.set.items()}
-    return FlagChange(words, candidate.unset, candidate.upgrade, outcome.verdict, capacity, candidate.costs)
+    costs = candidate.costs or "nothing"
+    return FlagChange(words, candidate.unset, candidate.upgrade, outcome.verdict, capacity, costs)
 
 
 def _word(value: FlagValue) -> str:
+    if isinstance(value, tuple):
+        return " ".join(value)
     return "true" if value is True else f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -171,8 +186,11 @@ def _pairs(request: PlanRequest, budget: MemoryBudget) -> Iterator[Iterator[Cand
         changed = apply_change(request, first)
         outcome = plan(changed)
         if outcome.verdict is Verdict.EXCEEDS and outcome.stage_of_failure is not Stage.ARGS:
+            is_written_for_it = bool(first.set) and bool(
+                request.flags.troubles
+            )  # another release has other names again
             for family in _families(changed, outcome):
-                yield (first.joined(second) for second in family)
+                yield (first.joined(second) for second in family if not (second.upgrade and is_written_for_it))
 
 
 def _fewer_requests(settings: Settings, budget: MemoryBudget) -> Iterator[Candidate]:
@@ -247,7 +265,9 @@ def _whole_experts(request: PlanRequest, settings: Settings) -> Iterator[Candida
 
 
 def _mends(request: PlanRequest) -> Iterator[Candidate]:
-    """What may turn a refused command line into one that is taken."""
+    """What may turn a refused command line into one that is taken, what costs nothing first."""
+    if request.flags.troubles:
+        yield _without_troubles(request)
     name = STRATEGY_FLAGS[0] if request.rules.auto_strategy == EXTRA_BUFFER else STRATEGY_FLAGS[1]
     if request.model.state is not None and request.rules.strategies:
         yield Candidate(
@@ -256,5 +276,21 @@ def _mends(request: PlanRequest) -> Iterator[Candidate]:
         yield Candidate(set={"disable-radix-cache": True}, unset=STRATEGY_FLAGS, costs="reuse of prefixes")
         if request.flags.get(*STRATEGY_FLAGS) == NO_BUFFER:
             yield Candidate(set={"disable-overlap-schedule": True}, costs="the overlap of scheduling and compute")
-    for option in dict.fromkeys(trouble.option.lstrip("-") for trouble in request.flags.troubles):
-        yield Candidate(unset=(option,), costs=f"--{option}")
+
+
+def _without_troubles(request: PlanRequest) -> Candidate:
+    """What the parser refuses as the release calls it, with its value; left out where that isn't known.
+
+    All of it at once: a launch is refused as long as any of it is there.
+    """
+    target, mend = recorded_target(request.release), Candidate()
+    for trouble in request.flags.troubles:
+        name, meant = trouble.option.lstrip("-"), find_meant(trouble, target)
+        new = {key: _plain(value) for key, value in (meant or {}).items()}
+        mend = mend.joined(Candidate(set=new, unset=(name,), costs=f"--{name}" if meant is None else ""))
+    return mend
+
+
+def _plain(value: references.FlagValue) -> FlagValue:
+    assert not isinstance(value, references.Reference)  # noqa: S101 - only a preset has such
+    return tuple(map(str, value)) if isinstance(value, list) else value

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
@@ -11,7 +10,7 @@ from tui.hiding import HIDDEN, is_secret_flag
 from tui.lint.case import Case
 from tui.lint.finding import Finding, Fix, Severity
 from tui.sglang.flag_history import find_life
-from tui.sglang.flags import FlagInventory
+from tui.sglang.meant import find_meant, find_spelling, near_names, typed_value
 from tui.sglang.parse import FlagTrouble, Given, Trouble
 from tui.sglang.references import FlagValue
 from tui.sglang.renames import GONE, SUCCESSORS
@@ -24,23 +23,17 @@ _IDS = {
     Trouble.BAD_VALUE: "bad-value",
     Trouble.STRAY: "stray-word",
 }
-_ALIKE, _MOST_TYPOS = 0.8, 4
 _MOST_GUESSES = 2
 
 
-def find_troubles(case: Case, values: Mapping[str, FlagValue]) -> Iterator[Finding]:
-    """What the parser refuses.
-
-    Args:
-        case: the command line.
-        values: what was typed behind unknown flags, by name: a renamed flag keeps it.
-    """
-    hides = any(is_secret_flag(f"--{name}") for name in values)
+def find_troubles(case: Case, words: Sequence[str]) -> Iterator[Finding]:
+    """What the parser refuses of the case's words."""
+    hides = any(is_secret_flag(word) for word in words if word.startswith("--"))
     for trouble in case.flags.troubles:
         shown = trouble
         if hides and not trouble.option.startswith("--"):  # perhaps a part of the secret
             shown = replace(trouble, option="", text="a word on the command line belongs to no flag")
-        yield _unknown(case, shown, values) if shown.kind is Trouble.UNKNOWN else _plain(shown)
+        yield _unknown(case, shown) if shown.kind is Trouble.UNKNOWN else _plain(case, shown)
 
 
 def find_deprecated(case: Case) -> Iterator[Finding]:
@@ -67,7 +60,7 @@ def _deprecated(case: Case, given: Given) -> Finding:
     return Finding("deprecated-flag", Severity.WARNING, name, f"--{name} is deprecated in SGLang {release}", remedy)
 
 
-def _plain(trouble: FlagTrouble) -> Finding:
+def _plain(case: Case, trouble: FlagTrouble) -> Finding:
     name = trouble.option.lstrip("-")
     text = f"the value of {trouble.option} can't be read" if is_secret_flag(trouble.option) else trouble.text
     remedies = {
@@ -76,29 +69,34 @@ def _plain(trouble: FlagTrouble) -> Finding:
         Trouble.BAD_VALUE: "correct the value",
         Trouble.STRAY: "take it out, or write the flag that it belongs to in front",
     }
-    return Finding(_IDS[trouble.kind], Severity.ERROR, name, text, remedies[trouble.kind])
+    found = Finding(_IDS[trouble.kind], Severity.ERROR, name, text, remedies[trouble.kind])
+    moved = find_meant(trouble, case.target) if trouble.kind is Trouble.AMBIGUOUS else None
+    if moved:  # the release took its name for the beginning of others
+        new = " ".join(_words(key, value) for key, value in moved.items())
+        found = replace(found, remedy=f"{found.remedy}: it became {new}", fix=Fix(moved, (name,)))
+    return found
 
 
-def _unknown(case: Case, trouble: FlagTrouble, values: Mapping[str, FlagValue]) -> Finding:
+def _unknown(case: Case, trouble: FlagTrouble) -> Finding:
     name = trouble.option.lstrip("-")
     if not name:
-        return _plain(replace(trouble, kind=Trouble.STRAY))
+        return _plain(case, replace(trouble, kind=Trouble.STRAY))
     severity = Severity.ERROR if case.target.is_exact else Severity.WARNING
     found = Finding("unknown-flag", severity, name, trouble.text, "leave it out", Fix(unset=(name,)))
-    spelled = name.replace("_", "-")
-    if spelled != name and _is_flag(case, spelled):
-        return replace(found, remedy=f"SGLang spells it --{spelled}", fix=_move(name, spelled, values))
-    return _explain_history(case, found, values) or _explain_typo(case, found, values)
+    value, spelled = typed_value(trouble), find_spelling(name, case.target)
+    if spelled is not None:
+        return replace(found, remedy=f"SGLang spells it --{spelled}", fix=_move(name, spelled, value))
+    return _explain_history(case, found, value) or _explain_typo(case, found, value)
 
 
-def _explain_history(case: Case, found: Finding, values: Mapping[str, FlagValue]) -> Finding | None:
+def _explain_history(case: Case, found: Finding, value: FlagValue) -> Finding | None:
     """Another release has it; None if none is known to."""
     life = find_life(f"--{found.flag}")
     why = None if life is None else life.describe(case.release)
     if life is None or why is None:
         return None
     found = replace(found, what=f"{found.what}: {why}")
-    moved = translate({found.flag: values.get(found.flag, True)}, None, case.target)
+    moved = translate({found.flag: value}, None, case.target)
     if moved.flags:
         new = " ".join(_words(key, value) for key, value in moved.flags.items())
         return replace(found, id="renamed-flag", remedy=f"write {new}", fix=Fix(moved.flags, (found.flag,)))
@@ -106,20 +104,20 @@ def _explain_history(case: Case, found: Finding, values: Mapping[str, FlagValue]
     return replace(found, id="later-flag" if life.gone is None else "removed-flag", remedy=remedy)
 
 
-def _explain_typo(case: Case, found: Finding, values: Mapping[str, FlagValue]) -> Finding:
-    guesses = list(dict.fromkeys(guess for it in case.target.inventories for guess in _guess(found.flag, it)))
+def _explain_typo(case: Case, found: Finding, value: FlagValue) -> Finding:
+    guesses = near_names(found.flag, case.target)
     if not guesses:
         return found
     meant = " or ".join(f"--{guess}" for guess in guesses[:_MOST_GUESSES])
-    fix = _move(found.flag, guesses[0], values) if len(guesses) == 1 else None
+    fix = _move(found.flag, guesses[0], value) if len(guesses) == 1 else None
     return replace(found, remedy=f"did you mean {meant}?", fix=fix)
 
 
-def _move(old: str, new: str, values: Mapping[str, FlagValue]) -> Fix | None:
+def _move(old: str, new: str, value: FlagValue) -> Fix | None:
     """None for a secret, whose value must not stand in a finding."""
     if is_secret_flag(f"--{old}") or is_secret_flag(f"--{new}"):
         return None
-    return Fix({new: values.get(old, True)}, (old,))
+    return Fix({new: value}, (old,))
 
 
 def _words(name: str, value: FlagValue) -> str:
@@ -128,25 +126,3 @@ def _words(name: str, value: FlagValue) -> str:
     if is_secret_flag(f"--{name}"):
         return f"--{name} {HIDDEN}"
     return f"--{name} {' '.join(map(str, value)) if isinstance(value, list) else value}"
-
-
-def _is_flag(case: Case, name: str) -> bool:
-    return any(inventory.find(f"--{name}") is not None for inventory in case.target.inventories)
-
-
-def _guess(name: str, inventory: FlagInventory) -> list[str]:
-    """Names that are spelled much like it, the likeliest first. Only near ones are compared: it runs at each key."""
-    words = set(name.split("-"))
-    matcher = SequenceMatcher(b=name, autojunk=False)
-    scored: list[tuple[float, str]] = []
-    for option in inventory.by_option:
-        other = option.lstrip("-")
-        is_near = abs(len(other) - len(name)) <= _MOST_TYPOS and (
-            other[:2] == name[:2] or words & set(other.split("-"))
-        )
-        if not is_near:
-            continue
-        matcher.set_seq1(other)
-        if matcher.real_quick_ratio() >= _ALIKE and matcher.quick_ratio() >= _ALIKE and matcher.ratio() >= _ALIKE:
-            scored.append((matcher.ratio(), other))
-    return [other for _, other in sorted(scored, reverse=True)]

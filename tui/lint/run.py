@@ -19,7 +19,6 @@ from tui.lint.rules import find_combinations
 from tui.model.shapes import Model
 from tui.model.sharding import check_sharding
 from tui.sglang.parse import parse_flags
-from tui.sglang.references import FlagValue
 from tui.sglang.target import Target
 
 _RANKING = (Severity.ERROR, Severity.WARNING, Severity.NOTE)
@@ -45,7 +44,7 @@ def lint(
     flags = parse_flags(words, target.inventories)
     case = Case(flags, target, model, None if cards is None else tuple(cards), environment or {})
     found = [
-        *find_troubles(case, _typed_values(words)),
+        *find_troubles(case, words),
         *find_idle_config(words, target),
         *find_combinations(case),
         *find_lora_faults(case),
@@ -58,19 +57,6 @@ def lint(
     if not any(finding.severity is Severity.ERROR for finding in found):
         found += _find_refusals(case)
     return tuple(sorted(found, key=lambda finding: _RANKING.index(finding.severity)))
-
-
-def _typed_values(words: Sequence[str]) -> dict[str, FlagValue]:
-    """What stands behind each option, whether the release has it or not."""
-    values: dict[str, list[str]] = {}
-    last: list[str] = []
-    for word in words:
-        if word.startswith("--"):
-            option, equals, value = word.partition("=")
-            last = values[option.lstrip("-")] = [value] if equals else []
-        else:
-            last.append(word)
-    return {name: True if not given else given[0] if len(given) == 1 else list(given) for name, given in values.items()}
 
 
 def _find_refusals(case: Case) -> Iterator[Finding]:

@@ -129,7 +129,9 @@ def edit_words(words: Sequence[str], edit: FlagEdit, inventory: FlagInventory) -
         UsageError: a flag that the release doesn't have, or a value that it doesn't take.
     """
     wanted = dict(_checked(edit, inventory))
-    gone = {known.name if (known := _lookup(name, inventory)) is not None else name for name in edit.unset}
+    # As typed, too: a flag that the release has under another name is left out where its old one stands.
+    known = filter(None, (_lookup(name, inventory) for name in edit.unset))
+    gone = {*edit.unset, *(flag.name for flag in known)}
     edited: list[tuple[str, ...]] = [_leading(words)]
     written = set()
     for given in given_flags(words, inventory):

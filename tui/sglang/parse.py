@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from tui.sglang.flags import RELEASES, Flag, FlagInventory, load_inventory
 from tui.sglang.versions import Release, parse_release
@@ -39,11 +40,13 @@ class FlagTrouble(Struct, frozen=True):
     Attributes:
         option: as typed, with its dashes.
         text: the sentence for a person, which names the option.
+        words: what stood behind a flag that isn't known; it may be a secret.
     """
 
     kind: Trouble
     option: str
     text: str
+    words: tuple[str, ...] = ()
 
 
 class Given(Struct, frozen=True):
@@ -134,7 +137,7 @@ class _Parser:
         self._flags: list[Flag] = []
         self._option = ""
         self._words: list[str] = []
-        self._skips = False
+        self._skipped: FlagTrouble | None = None  # a flag that isn't known: its values, if any, are nobody's
         self._closed = False
         self.values: dict[str, Any] = {}
         self.given: dict[str, Given] = {}
@@ -151,16 +154,18 @@ class _Parser:
         elif word.startswith("-") and len(word) > 1 and not _NEGATIVE_NUMBER.match(word):
             self.finish()
             self._refuse(Trouble.UNKNOWN, word, f"SGLang has no flag {word}")
-        elif self._skips:
-            return
+        elif self._skipped is not None:
+            self._words.append(word)
         elif not self._takes_more():
             self._refuse(Trouble.STRAY, word, f"{word!r} belongs to no flag")
         else:
             self._words.append(word)
 
     def finish(self) -> None:
-        flags, words = self._flags, self._words
-        self._flags, self._words, self._skips, self._closed = [], [], False, False
+        flags, words, skipped = self._flags, self._words, self._skipped
+        self._flags, self._words, self._skipped, self._closed = [], [], None, False
+        if skipped is not None:
+            self.troubles.append(replace(skipped, words=tuple(words)))
         errors = []
         for flag in flags:
             try:
@@ -180,8 +185,7 @@ class _Parser:
         found = (inventory.resolve(option) for inventory in self._inventories)
         self._flags, self._option, self._words = [flag for flag in found if flag is not None], option, []
         if not self._flags:
-            self._skips = True  # its values, if any, are nobody's
-            self._refuse(*self._explain(option))
+            self._skipped = FlagTrouble(*self._explain(option))
 
     def _explain(self, option: str) -> tuple[Trouble, str, str]:
         meant = sorted({name for it in self._inventories for name in it.by_option if name.startswith(option)})

@@ -31,12 +31,17 @@ class Release(Struct, frozen=True):
 
     def includes(self, version: str) -> bool:
         """Whether it has what came with that release; a pre-release of it doesn't yet."""
-        return self.number >= Version(version)
+        return self.number >= _number(version)
 
     @property
     def has_number(self) -> bool:
         """False for a build from a checkout without tags, which says nothing of where it stands."""
         return self.number >= _NOT_A_RELEASE
+
+
+@functools.lru_cache(maxsize=256)  # a plan asks forty times
+def _number(version: str) -> Version:
+    return Version(version)
 
 
 @functools.lru_cache(maxsize=256)

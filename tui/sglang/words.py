@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from tui.sglang.flags import RELEASES, FlagInventory, load_inventory
 
@@ -50,6 +51,7 @@ def nearest_inventory(sglang_version: str | None) -> FlagInventory:
     return load_inventory(nearest_release(sglang_version))
 
 
+@lru_cache(maxsize=64)  # a plan asks five times
 def nearest_release(sglang_version: str | None) -> str:
     """The newest recorded release that isn't newer than `sglang_version`, else the oldest; 0.5.11 when unknown."""
     if sglang_version is None:

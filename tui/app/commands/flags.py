@@ -11,12 +11,42 @@ PROPOSALS = tuple(
     Command(
         f"flags.take-{number}",
         (str(number),),
-        "propose",
+        "take",
         f"Make the proposed change {number}.",
         f"take({number})",
         footer=2,
     )
     for number in (1, 2, 3)
+)
+KEEP_VALUE = Command(
+    "flags.keep",
+    ("enter",),
+    "keep",
+    "Keep the value that is typed.",
+    "submit",
+    footer=1,
+    palette=False,
+    is_fixed=True,
+)
+TO_THE_FLAG = Command(
+    "flags.found",
+    ("enter",),
+    "to the flag",
+    "Go to the first flag that is found.",
+    "submit",
+    footer=1,
+    palette=False,
+    is_fixed=True,
+)
+TAKE_GPUS = Command(
+    "flags.take-gpus",
+    ("enter",),
+    "take",
+    "Take the GPUs under the cursor; so does their letter. A digit begins to name others.",
+    "select",
+    footer=1,
+    palette=False,
+    is_fixed=True,
 )
 GO = Command(
     "flags.launch",
@@ -46,6 +76,9 @@ OTHER_SIDE = Command(
 LEAVE_FLAGS = Command("flags.back", ("escape", "q"), "back", "Out of field, search, or the editor.", "back", footer=8)
 
 FLAG_LIST = (CHANGE, *MOVES)
+FLAG_VALUE = (KEEP_VALUE,)
+FLAG_SEARCH = (TO_THE_FLAG,)
+GPU_CHOICES = (TAKE_GPUS,)
 FLAG_EDITOR = (
     *PROPOSALS,
     GO,

@@ -44,6 +44,8 @@ LOG_TOOLS = (
     PAGER,
 )
 LOG = (*LOG_TOOLS, EARLIER, PRESENT)
+READING = (SEARCH, NEXT_MATCH, PREVIOUS_MATCH, FILTER, NEXT_PROBLEM, PREVIOUS_PROBLEM, GO_TO, COPY, PAGER)
+"""What needs a log; how lines are shown can be said before there is one."""
 
 GIVE_UP = Command("prompt.give-up", ("escape",), "give up", "Leave everything as it is.", "give_up", palette=False)
 ANSWER = Command("prompt.answer", ("enter",), "answer", "Take what is typed.", "submit", palette=False, is_fixed=True)

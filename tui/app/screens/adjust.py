@@ -10,13 +10,12 @@ from textual.binding import BindingType
 from textual.content import Content
 from textual.widgets import Input
 
-from tui.app.command import READ_ONLY, bindings
-from tui.app.commands.flags import FLAG_EDITOR, FLAG_LIST
+from tui.app.command import READ_ONLY, Command, bindings
+from tui.app.commands.flags import CHOOSE_GPUS, FLAG_EDITOR, GO, PROPOSALS, SEARCH_FLAGS, UNDO, WHOLE_COMMAND
 from tui.app.core import Adjusted, Editable
-from tui.app.flag_edits import with_change, with_gpus, with_value
+from tui.app.flag_edits import changed_flag, with_change, with_gpus, with_value
 from tui.app.flag_rows import FlagRow, value_words
 from tui.app.glyphs import Glyphs
-from tui.app.keys import keys_of
 from tui.app.keys_line import keys_line
 from tui.app.messages import LaunchWanted, RelaunchWanted
 from tui.app.moving import move
@@ -27,6 +26,7 @@ from tui.app.widgets.budget_panel import BudgetPanel
 from tui.app.widgets.flag_list import FlagList
 from tui.app.widgets.gpu_chooser import GpuChooser
 from tui.app.widgets.text_line import TextLine
+from tui.budget.types import FlagChange
 from tui.diagnosis.diagnosis import Change
 from tui.launch.gpu_choices import GpuChoice
 
@@ -56,19 +56,58 @@ class AdjustScreen(AdjustView):
         """It wasn't launched; everything stays as it is."""
         self._is_wanted = False
         self._answer(trouble_content(trouble, self._glyphs))
+        self._show_keys()
 
     def close(self) -> None:
         """It is launched."""
         if self.app.screen is self:
             self.dismiss()
 
+    # --- keys
+
+    def is_idle(self, command: Command) -> bool:
+        """What a key would do to nothing: it is left out of the line of keys, and of the help."""
+        if command in PROPOSALS:
+            return PROPOSALS.index(command) not in self._takeable
+        if command is UNDO:
+            row = self.query_one(FlagList).row
+            return row is None or (row.value is None and row.was is None)
+        if command is GO and self._is_wanted:
+            return True
+        return self._sheet is None and command in (GO, CHOOSE_GPUS, SEARCH_FLAGS, WHOLE_COMMAND)
+
     def on_resize(self) -> None:
         """As many keys as have room."""
-        commands = (*FLAG_LIST, *FLAG_EDITOR)
-        line = keys_line(commands, keys_of(self), self.size.width - 2, read_only=self._read_only)
-        self.query_one("#adjust-keys", TextLine).show(Content.styled(f" {line}", "$quiet"))
+        self._show_keys()
 
-    # --- keys
+    def on_descendant_focus(self) -> None:
+        """Other keys do something now."""
+        self._show_keys()
+
+    def watch_budget(self) -> None:
+        """Other changes are proposed."""
+        super().watch_budget()
+        self._renew_keys()
+
+    def _show_about(self, about: Editable) -> None:
+        super()._show_about(about)
+        self._renew_keys()
+
+    def _renew_keys(self) -> None:
+        """What is known has changed; while something is typed, that makes no difference to the keys."""
+        if not isinstance(self.focused, Input):
+            self._show_keys()
+
+    def _show_keys(self) -> None:
+        line = keys_line(self, self.size.width - 2)
+        self.query_one("#adjust-keys", TextLine).show(Content.assemble(" ", line))
+
+    @property
+    def _takeable(self) -> tuple[int, ...]:
+        """Places of the proposals that a key can make; it can't install another SGLang."""
+        if not self.has_proposals:
+            return ()
+        return tuple(place for place, change in enumerate(self._proposals) if change.upgrade is None)
 
     async def action_move(self, direction: str) -> None:
         """In what has the keys."""
@@ -96,7 +135,7 @@ class AdjustScreen(AdjustView):
     def action_undo(self) -> None:
         """Undo what was changed about the flag, or leave it out."""
         row = self.query_one(FlagList).row
-        if row is None or row.flag is None:
+        if row is None or self.is_idle(UNDO):
             return
         edit = self._about.edit
         self._edit(edit.forgetting(row.name) if row.was is not None else edit.unsetting(row.name))
@@ -123,7 +162,15 @@ class AdjustScreen(AdjustView):
         elif (release := changes[number - 1].upgrade) is not None:
             self._answer(Content(f"for that, SGLang {release} or later has to be installed"))
         else:
-            self._edit(with_change(self._about.edit, changes[number - 1]))
+            self._make(changes[number - 1])
+
+    def _make(self, change: FlagChange | Change) -> None:
+        """The cursor goes where it shows."""
+        if self._sheet is not None:
+            inventory = self._sheet.inventory
+            self._end_search()
+            self._edit(with_change(self._about.edit, change, inventory))
+            self.query_one(FlagList).go_to(changed_flag(change, inventory))
 
     def action_go(self) -> None:
         """Relaunch with what stands here, unless a value can't be meant."""
@@ -132,6 +179,7 @@ class AdjustScreen(AdjustView):
             self.refuse(Trouble(wrong))
         elif self._sheet is not None and not self._is_wanted:
             self._is_wanted = True
+            self._show_keys()
             about = self._about
             wanted = RelaunchWanted(about, self) if isinstance(about, Adjusted) else LaunchWanted(about, self)
             self.post_message(wanted)
@@ -258,6 +306,7 @@ class AdjustScreen(AdjustView):
         if flag is not None and flag.help:
             words += f". {flag.help}"
         self.query_one("#flag-help", TextLine).show(Content.styled(self._glyphs.plain(words), "$quiet"))
+        self._show_keys()
 
     def _end_typing(self) -> None:
         name = self._edited.name if self._edited is not None else None

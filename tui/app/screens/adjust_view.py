@@ -12,6 +12,8 @@ from textual.screen import Screen
 from textual.widgets import Input
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_adjusted, ask_about_request
+from tui.app.commands.flags import FLAG_SEARCH, FLAG_VALUE
+from tui.app.composing import SparingCompositor
 from tui.app.core import Adjusted, Editable, FlagSheet
 from tui.app.flag_rows import edited_flags, flag_rows, trouble_with
 from tui.app.glyphs import Glyphs
@@ -51,6 +53,7 @@ class AdjustView(Screen[None]):
 
     def __init__(self, about: Editable, glyphs: Glyphs, offers: tuple[Change, ...]) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self._compositor = SparingCompositor()
         self._about = about
         self._glyphs = glyphs
         self._offers = offers[:MOST_CHANGES]  # by its log or its live figures, for when the plan has nothing to propose
@@ -71,11 +74,11 @@ class AdjustView(Screen[None]):
             with Vertical(id="editor", classes="panel") as editor:
                 editor.border_title = Content(" Flags ")
                 yield TextLine(id="offers")
-                yield ValueInput(self._frame.hold, id="search", placeholder="part of a flag's name")
+                yield ValueInput(self._frame.hold, FLAG_SEARCH, id="search", placeholder="part of a flag's name")
                 yield FlagList(self._glyphs)
                 yield TextLine(id="flag-help")
                 yield GpuChooser(self._glyphs)
-                yield ValueInput(self._frame.hold, id="value")
+                yield ValueInput(self._frame.hold, FLAG_VALUE, id="value")
             with Vertical(id="outcome"):
                 yield BudgetPanel(self._glyphs, id="budget", classes="panel")
                 yield TextLine(id="elsewhere")

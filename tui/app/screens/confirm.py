@@ -16,6 +16,7 @@ from tui.app.command import bindings
 from tui.app.commands.dialogues import NO, QUESTION, YES
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
+from tui.app.keys_line import key_content
 from tui.app.screens.dialog import Dialog
 from tui.app.words import format_indices
 from tui.keeper.states import State
@@ -58,13 +59,22 @@ class ConfirmScreen(Dialog[bool]):
             with Horizontal(classes="answers"):
                 yield Button(Content(plain(self._question.no)), id="no", compact=True)
                 yield Button(Content(plain(self._question.yes)), id="yes", compact=True)
-            keys = keys_of(self)
-            words = f"{keys.words(YES)} yes   {keys.words(NO)}, Enter no"
-            yield Static(Content.styled(words, "$quiet"), markup=False)
+            yield Static(id="answer-keys", markup=False)
 
     def on_mount(self) -> None:
         """Enter says no."""
         self.query_one("#no", Button).focus()
+
+    def on_descendant_focus(self) -> None:
+        """Enter gives the answer that has the keys."""
+        keys, is_yes = keys_of(self), self.focused is self.query_one("#yes")
+        ways = [(keys.words(command), command) for command in (YES, NO)]
+        enter = YES if is_yes else NO
+        told = [
+            key_content(", ".join(filter(None, (words, "Enter" if command is enter else ""))), command.label)
+            for words, command in ways
+        ]
+        self.query_one("#answer-keys", Static).update(Content("   ").join(told))
 
     def on_button_pressed(self, event: Button.Pressed) -> None:
         """The answer that has the focus, or was clicked."""

@@ -17,6 +17,7 @@ from tui.app.glyphs import Glyphs
 from tui.app.here import Usable
 from tui.app.holders import FOREIGN, RESERVED, UNTOLD
 from tui.app.keys import keys_of, written
+from tui.app.keys_line import key_content
 from tui.app.moving import move
 from tui.app.screens.dialog import Dialog
 from tui.app.widgets.budget_parts import KINDS
@@ -47,7 +48,8 @@ class HelpScreen(Dialog[None]):
         """One page that scrolls."""
         with HelpText(classes="dialog tall") as page:
             page.border_title = Content(" Help ")
-            page.border_subtitle = Content(f" {keys_of(self).first(CLOSE_HELP)} closes ")
+            keys = key_content(keys_of(self).first(CLOSE_HELP), "closes")
+            page.border_subtitle = Content.assemble(" ", keys, " ")
             width = min(_WIDTH, int(self.app.size.width * _MOST)) - _FRAME
             yield Static(self._content(width), markup=False)  # now: an empty page first costs as much as a full one
 

@@ -14,10 +14,9 @@ from textual.content import Content
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
-from tui.app.command import bindings
-from tui.app.commands.dialogues import PAST_ATTEMPTS
+from tui.app.command import Command, bindings
+from tui.app.commands.dialogues import PAST_ATTEMPTS, SHOW_ATTEMPT
 from tui.app.glyphs import Glyphs
-from tui.app.keys import keys_of
 from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.moving import move
 from tui.app.notices import Trouble
@@ -72,6 +71,11 @@ class HistoryScreen(Dialog[str | None]):
         self._say("" if attempts else "No launch of it can be read; `sgltui doctor` says why.")
         self._draw()
         self.query_one(OptionList).focus()
+        self._show_keys()
+
+    def is_idle(self, command: Command) -> bool:
+        """There is none whose log could be shown."""
+        return command is SHOW_ATTEMPT and not self._attempts
 
     def refuse(self, trouble: Trouble) -> None:
         """They couldn't be read."""
@@ -80,10 +84,7 @@ class HistoryScreen(Dialog[str | None]):
 
     def on_resize(self) -> None:
         """Another width, other words."""
-        box = self.query_one(Vertical)
-        box.border_subtitle = Content(
-            f" {keys_line(PAST_ATTEMPTS, keys_of(self), box.outer_size.width - LABEL_CELLS)} "
-        )
+        self._show_keys()
         self._draw()
 
     async def action_move(self, direction: str) -> None:
@@ -93,6 +94,11 @@ class HistoryScreen(Dialog[str | None]):
     @on(OptionList.OptionSelected)
     def _chosen(self, event: OptionList.OptionSelected) -> None:
         self.dismiss(event.option.id)
+
+    def _show_keys(self) -> None:
+        box = self.query_one(Vertical)
+        line = keys_line(self, box.outer_size.width - LABEL_CELLS)
+        box.border_subtitle = Content.assemble(" ", line, " ")
 
     def _say(self, words: str) -> None:
         self.query_one("#history-words", TextLine).show(Content.styled(self._glyphs.plain(words), "$quiet"))

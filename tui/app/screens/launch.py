@@ -16,11 +16,10 @@ from textual.reactive import var
 from textual.widgets import Input, OptionList, Static
 
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, ask_about_request
-from tui.app.command import bindings
-from tui.app.commands.dialogues import FORM, LEAVE_FORM
+from tui.app.command import Command, bindings
+from tui.app.commands.dialogues import CHANGE_FLAGS, FORM, NEXT_FIELD, TO_THE_FIELDS
 from tui.app.core import LaunchRequest
 from tui.app.glyphs import Glyphs
-from tui.app.keys import keys_of
 from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.messages import AdjustAsked, BudgetAsked, LaunchWanted
 from tui.app.moving import move
@@ -97,10 +96,21 @@ class LaunchScreen(Dialog[None]):
         """More or fewer keys have room."""
         self.call_after_refresh(self._show_keys)
 
+    def on_descendant_focus(self) -> None:
+        """Other keys do something now."""
+        self._show_keys()
+
+    def is_idle(self, command: Command) -> bool:
+        """Without presets there is only the way out; Enter neither scrolls a budget nor launches a second time."""
+        if command not in (TO_THE_FIELDS, CHANGE_FLAGS, NEXT_FIELD):
+            return False
+        is_enter = command is TO_THE_FIELDS
+        return not self.query(PresetList) or (is_enter and (self._is_asked or isinstance(self.focused, BudgetPanel)))
+
     def _show_keys(self) -> None:
         box = self.query_one(ScrollBox)
-        keys = FORM if self.query(PresetList) else [LEAVE_FORM]
-        box.border_subtitle = Content(f" {keys_line(keys, keys_of(self), box.outer_size.width - LABEL_CELLS)} ")
+        line = keys_line(self, box.outer_size.width - LABEL_CELLS)
+        box.border_subtitle = Content.assemble(" ", line, " ")
 
     def hold(self, event: events.Key) -> bool:
         """Whether this key has to wait for the form; it is kept then."""
@@ -116,6 +126,7 @@ class LaunchScreen(Dialog[None]):
     def refuse(self, trouble: Trouble) -> None:
         """It wasn't launched; everything stays as it was typed."""
         self._is_asked = False
+        self._show_keys()
         self._answer(trouble_content(trouble, self._glyphs))
 
     def close(self) -> None:
@@ -147,6 +158,7 @@ class LaunchScreen(Dialog[None]):
         """Ask for it, unless a field is wrong or the same is under way: a second Enter launches nothing."""
         if not self._is_asked and (request := self._read()) is not None:
             self._is_asked = True
+            self._show_keys()
             self.post_message(LaunchWanted(request, self))
 
     def _read(self) -> LaunchRequest | None:

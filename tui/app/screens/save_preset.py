@@ -11,10 +11,9 @@ from textual.containers import Horizontal
 from textual.content import Content
 from textual.widgets import Input, Label
 
-from tui.app.command import bindings
-from tui.app.commands.dialogues import SAVING
+from tui.app.command import Command, bindings
+from tui.app.commands.dialogues import SAVING, SHOW_THEN_SAVE
 from tui.app.glyphs import Glyphs
-from tui.app.keys import keys_of
 from tui.app.keys_line import LABEL_CELLS, keys_line
 from tui.app.messages import PresetDraftWanted, PresetSaveWanted
 from tui.app.moving import move
@@ -58,14 +57,18 @@ class SavePresetScreen(Dialog[None]):
 
     def on_resize(self) -> None:
         """As many keys as have room."""
-        box = self.query_one(ScrollBox)
-        box.border_subtitle = Content(f" {keys_line(SAVING, keys_of(self), box.size.width - LABEL_CELLS)} ")
+        self._show_keys()
+
+    def is_idle(self, command: Command) -> bool:
+        """While it is drafted or saved, Enter does nothing more."""
+        return command is SHOW_THEN_SAVE and self._is_busy
 
     def show_draft(self, draft: PresetDraft) -> None:
         """What would be written; Enter writes it."""
         if not self.is_attached:
             return
         self._is_busy, self._draft = False, draft
+        self._show_keys()
         self._say(_head(draft, self._glyphs))
         self.query_one("#draft", TextLine).show(_body(draft, self._glyphs))
 
@@ -94,6 +97,7 @@ class SavePresetScreen(Dialog[None]):
         if self._is_busy:
             return
         self._is_busy = True
+        self._show_keys()
         if self._draft is None:
             self._say(Content.styled(f"reading its records and log{self._glyphs.ellipsis}", "$quiet"))
             address = f"{self._instance.name}/{self._instance.launch}"
@@ -111,7 +115,13 @@ class SavePresetScreen(Dialog[None]):
 
     def _forget(self) -> None:
         self._is_busy, self._draft = False, None
+        self._show_keys()
         self.query_one("#draft", TextLine).show(Content())
+
+    def _show_keys(self) -> None:
+        box = self.query_one(ScrollBox)
+        line = keys_line(self, box.size.width - LABEL_CELLS)
+        box.border_subtitle = Content.assemble(" ", line, " ")
 
     def _say(self, words: Content) -> None:
         self.query_one("#answer", TextLine).show(words)

@@ -12,13 +12,14 @@ from textual.content import Content
 from tui.app.glyphs import Glyphs
 from tui.app.widgets.budget_measured import measured_words
 from tui.app.widgets.budget_parts import Fill, Part, each_item
-from tui.app.wrapping import cut, wrapped
+from tui.app.wrapping import wrapped
 from tui.budget.types import Basis, TimelinePoint
 from tui.diagnosis.compare import Comparison
 from tui.units import GIB, format_gib
 
 _GAP = "  "
-_REASON_LEAST = 14  # narrower than that a reason says nothing
+_REASON_LEAST = 20  # a narrower column makes a tall table: reasons then stand below their rows
+_BELOW = "    "
 _GRAPHS = "CUDA graphs"  # the log tells of all captures together
 _WORTH_SAYING = GIB // 20
 
@@ -43,13 +44,18 @@ class Row(Struct, frozen=True):
 
 
 class _Columns(Struct, frozen=True):
-    """Widths in cells; no room for reasons: 0."""
+    """Widths in cells.
+
+    Attributes:
+        below: reasons stand below their rows.
+    """
 
     name: int
     gib: int
     measured: int
     known: int
     reason: int
+    below: bool
 
 
 def table_lines(
@@ -57,7 +63,7 @@ def table_lines(
 ) -> list[Content]:
     """Header and rows, no wider than `width` cells; `title` is what the column of components is called.
 
-    `compared`: what was logged has a column. `whole`: each item has a line of its own, and no reason is cut.
+    `compared`: what was logged has a column. `whole`: each item has a line of its own.
     """
     head = Row(" ", "", title, "GiB ", "how known", "where it comes from")
     rows = rows_of(fill, glyphs, whole=whole)
@@ -65,9 +71,11 @@ def table_lines(
         head = replace(head, gib="planned ", measured="measured     ")
         rows = [_with_measured(row, fill, compared) for row in rows]
     columns = _columns([head, *rows], width)
-    lines = [line.stylize("$quiet") for line in _row_lines(head, columns, glyphs, whole=False)]
+    if columns.below:
+        head = replace(head, reason="")
+    lines = [line.stylize("$quiet") for line in _row_lines(head, columns, glyphs)]
     for row in rows:
-        lines += _row_lines(row, columns, glyphs, whole=whole)
+        lines += _row_lines(row, columns, glyphs)
     return lines
 
 
@@ -121,27 +129,24 @@ def _columns(rows: Sequence[Row], width: int) -> _Columns:
     room = width - len("W ") - gib - known - 2 * len(_GAP) - (measured + len(_GAP) if measured else 0)
     name = max(0, min(room, max(cell_len(row.name) for row in rows)))
     reason = room - name - len(_GAP)
-    return _Columns(name, gib, measured, known, reason if reason >= _REASON_LEAST else 0)
+    below = reason < _REASON_LEAST
+    return _Columns(name, gib, measured, known, max(1, width - len(_BELOW)) if below else reason, below)
 
 
-def _row_lines(row: Row, columns: _Columns, glyphs: Glyphs, *, whole: bool) -> list[Content]:
-    first, *others = _reason_lines(row.reason, columns.reason, glyphs, whole=whole)
+def _row_lines(row: Row, columns: _Columns, glyphs: Glyphs) -> list[Content]:
+    reason = wrapped(row.reason, columns.reason, glyphs) if row.reason else []
+    beside, *others = ["", *reason] if columns.below else reason or [""]
     name = glyphs.fit(row.name, columns.name)
     name += " " * (columns.name - cell_len(name))
     measured = f"{_GAP}{row.measured.rjust(columns.measured)}" if columns.measured else ""
-    indent = " " * (len("W ") + columns.name + columns.gib + len(measured) + columns.known + 3 * len(_GAP))
+    before = len("W ") + columns.name + columns.gib + len(measured) + columns.known + 3 * len(_GAP)
+    indent = _BELOW if columns.below else " " * before
     line = Content.assemble(
         (row.sign, row.style),
         f" {name}{_GAP}",
         (row.gib.rjust(columns.gib), row.emphasis),
         measured,
         f"{_GAP}{row.known:<{columns.known}}",
-        (_GAP + first, "$quiet"),
+        (_GAP + beside, "$quiet"),
     )
     return [line.rstrip(), *(Content.styled(indent + other, "$quiet") for other in others)]
-
-
-def _reason_lines(reason: str, width: int, glyphs: Glyphs, *, whole: bool) -> list[str]:
-    if not width:
-        return [""]
-    return wrapped(reason, width, glyphs) if whole else [cut(reason, width, glyphs)]

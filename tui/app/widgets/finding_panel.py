@@ -12,11 +12,12 @@ from textual.binding import BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 
-from tui.app.command import bindings
-from tui.app.commands.finding import FINDING
+from tui.app.command import Command, bindings
+from tui.app.commands.finding import FINDING, TO_THE_LINE
 from tui.app.findings import Findings
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
+from tui.app.keys_line import key_content
 from tui.app.widgets.finding_lines import attempt_number, finding_lines
 from tui.app.widgets.text_line import TextLine
 from tui.diagnosis.brief import exit_words
@@ -35,13 +36,19 @@ class FindingText(VerticalScroll, can_focus=True, inherit_bindings=False):
     COMMAND_LIST = FINDING
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(FINDING)]
 
+    has_line = False  # of the log, that says what happened
+
+    def is_idle(self, command: Command) -> bool:
+        """There is no line to go to."""
+        return command is TO_THE_LINE and not self.has_line
+
 
 class FindingPanel(Vertical):
     """Shows what was found of the selected server; it knows nothing by itself."""
 
     DEFAULT_CSS = """
     FindingPanel FindingText { height: 1fr; scrollbar-size-vertical: 1; scrollbar-gutter: stable; }
-    FindingPanel #finding-keys { display: none; text-wrap: nowrap; color: $quiet; }
+    FindingPanel #finding-keys { display: none; text-wrap: nowrap; }
     FindingPanel:focus-within #finding-keys { display: block; }
     """
 
@@ -73,13 +80,13 @@ class FindingPanel(Vertical):
         words = f"{trouble.what}: {trouble.hint}" if trouble is not None else ""
         self._one, self._found, self._hint, self._adjust_key = one, found, hint, adjust_key
         self._words = words or (absent if one is None or not one.local else f"reading its log{self._glyphs.ellipsis}")
+        self.query_one(FindingText).has_line = found is not None and found.root_offset is not None
+        self._show_keys()
         self._draw()
 
     def on_mount(self) -> None:
         """Say what can be done."""
-        ways = [(keys_of(self).first(command), command.label) for command in FINDING]
-        keys = [Content.assemble((key, "bold"), f" {words}") for key, words in ways if key]
-        self.query_one("#finding-keys", TextLine).show(Content("   ").join(keys))
+        self._show_keys()
 
     def on_resize(self) -> None:
         """Another width, other lines."""
@@ -93,6 +100,12 @@ class FindingPanel(Vertical):
         """Draw what came while it was hidden; nothing was laid out or painted of that."""
         self._draw()
         self.query_one("#finding-text", TextLine).refresh(layout=True)
+
+    def _show_keys(self) -> None:
+        text, keys = self.query_one(FindingText), keys_of(self)
+        ways = [(keys.first(command), command.label) for command in FINDING if not text.is_idle(command)]
+        line = Content("   ").join(key_content(key, words) for key, words in ways if key)
+        self.query_one("#finding-keys", TextLine).show(line)
 
     def _draw(self) -> None:
         region = self.query_one(FindingText).scrollable_content_region

@@ -16,11 +16,12 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from tui.app.command import bindings
-from tui.app.commands.flags import FLAG_LIST
+from tui.app.command import Command, bindings
+from tui.app.commands.flags import CHANGE, FLAG_LIST
 from tui.app.flag_rows import FlagRow
 from tui.app.glyphs import Glyphs
 from tui.app.widgets.row_pen import row_pen
+from tui.sglang.flags import Flag
 
 _NAME_LEAST = 12
 _VALUE_LEAST = 8
@@ -63,11 +64,16 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
         self._glyphs = glyphs
         self._rows: tuple[FlagRow, ...] = ()
         self._name_width = _NAME_LEAST
+        self._pointed: Flag | None = None
 
     @property
     def row(self) -> FlagRow | None:
         """The one under the cursor."""
         return self._rows[self.cursor] if self.cursor < len(self._rows) and self._rows[self.cursor].flag else None
+
+    def is_idle(self, command: Command) -> bool:
+        """There is nothing to change."""
+        return command is CHANGE and self.row is None
 
     def show_rows(self, rows: Sequence[FlagRow]) -> None:
         """Show these."""
@@ -137,7 +143,8 @@ class FlagList(ScrollView, can_focus=True, inherit_bindings=False):
             self.scroll_to(y=first, animate=False, immediate=True)
         elif height and place >= self.scroll_offset.y + height:
             self.scroll_to(y=place - height + 1, animate=False, immediate=True)
-        if self.row is not None:
+        if self.row is not None and self.row.flag is not self._pointed:
+            self._pointed = self.row.flag
             self.post_message(self.Pointed(self.row))
 
     def _refresh_row(self, place: int) -> None:

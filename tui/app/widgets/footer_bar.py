@@ -10,6 +10,7 @@ from textual.style import Style
 
 from tui.app.command import Command, Situation
 from tui.app.here import Offer
+from tui.app.keys_line import KEY_STYLE
 from tui.app.widgets.text_line import TextLine
 
 _GAP = "  "
@@ -41,13 +42,13 @@ class FooterBar(TextLine):
         self.remove_class("-empty")  # its size is needed before it has something to say
         self.auto_links = False  # keys keep their own colours
         self._situation: Situation | None = None
-        self._commands: tuple[Command, ...] = ()
+        self._here: Sequence[Offer] = ()
         self._keys: tuple[Key, ...] | None = None
 
     def show_keys(self, situation: Situation | None, here: Sequence[Offer]) -> None:
         """Show what can be done now; what can't is dim. None: these keys do nothing while a dialogue is open."""
         self._situation = situation
-        self._commands = tuple(command for offer in here for command in offer.commands)
+        self._here = here
         self._draw()
 
     def on_resize(self) -> None:
@@ -55,19 +56,22 @@ class FooterBar(TextLine):
         self._draw()
 
     def _draw(self) -> None:
-        keys = () if self._situation is None else footer_keys(self._commands, self._situation, self.size.width)
+        keys = () if self._situation is None else footer_keys(self._here, self._situation, self.size.width)
         if keys != self._keys:
             self._keys = keys
             self.show(Content.assemble(" ", Content(_GAP).join(map(_entry, keys))))
 
 
-def footer_keys(commands: Sequence[Command], situation: Situation, width: int) -> tuple[Key, ...]:
+def footer_keys(here: Sequence[Offer], situation: Situation, width: int) -> tuple[Key, ...]:
     """As many as fit, in the order of the commands: those of the focused panel first."""
-    possible = [one for one in commands if one.footer is not None and one.is_shown(situation)]
-    shown = _fitting([one for one in possible if situation.keys.first(one)], situation, width)
-    return tuple(
-        Key(situation.keys.first(one), one.label, one.id, one.obstacle(situation) is not None) for one in shown
-    )
+    possible = [
+        (one, offer.is_idle(one) or one.obstacle(situation) is not None)
+        for offer in here
+        for one in offer.commands
+        if one.footer is not None and one.is_shown(situation) and situation.keys.first(one)
+    ]
+    shown = _fitting([one for one, _ in possible], situation, width)
+    return tuple(Key(situation.keys.first(one), one.label, one.id, is_dim) for one, is_dim in possible if one in shown)
 
 
 def _fitting(commands: Sequence[Command], situation: Situation, width: int) -> list[Command]:
@@ -83,6 +87,6 @@ def _fitting(commands: Sequence[Command], situation: Situation, width: int) -> l
 
 
 def _entry(one: Key) -> Content:
-    key, label = ("$quiet", "$quiet dim") if one.is_dim else ("$footer-key-foreground bold", "")
+    key, label = ("$quiet", "$quiet dim") if one.is_dim else (KEY_STYLE, "")
     entry = Content.assemble((one.key, key), (f" {one.label}", label))
     return entry.stylize(Style.from_meta({"@click": f"screen.do({one.command!r})"}))

@@ -13,6 +13,8 @@ from textual.message import Message
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from tui.app.command import Command
+from tui.app.commands.flags import GPU_CHOICES
 from tui.app.glyphs import Glyphs
 from tui.app.gpu_words import CHOICE_KEYS, choice_line, choice_name
 from tui.launch.gpu_choices import GpuChoice, JudgedChoice
@@ -21,6 +23,7 @@ from tui.launch.gpu_choices import GpuChoice, JudgedChoice
 class GpuChooser(OptionList, inherit_bindings=False):
     """Takes one by its letter, or by Enter; a digit begins to name GPUs by hand."""
 
+    COMMAND_LIST = GPU_CHOICES
     BINDINGS: ClassVar[list[BindingType]] = [Binding("enter", "select", show=False)]
 
     @dataclass
@@ -59,18 +62,29 @@ class GpuChooser(OptionList, inherit_bindings=False):
             )
             self.highlighted = here if here is not None and here < len(lines) else None
 
+    def is_idle(self, command: Command) -> bool:
+        """There is nothing to take."""
+        return command in GPU_CHOICES and not self._choices
+
+    def check_consume_key(self, key: str, character: str | None) -> bool:
+        """A letter takes one, a digit begins a list of GPUs: whatever else these keys do on the screen, not here."""
+        del key
+        return character is not None and (self._lettered(character) is not None or character.isdecimal())
+
     def on_key(self, event: events.Key) -> None:
-        """Its letter takes one; a digit begins a list of GPUs."""
-        typed = event.character or ""
+        """What it takes goes no further."""
+        typed = event.character
+        if typed is None or not self.check_consume_key(event.key, typed):
+            return
+        event.stop()
+        event.prevent_default()
+        found = self._lettered(typed)
+        self.post_message(self.Typed(typed) if found is None else self.Chosen(found))
+
+    def _lettered(self, typed: str) -> GpuChoice | None:
+        """The one that has this letter."""
         place = CHOICE_KEYS.find(typed) if len(typed) == 1 else -1
-        if 0 <= place < len(self._choices):
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Chosen(self._choices[place].choice))
-        elif typed.isdecimal():
-            event.stop()
-            event.prevent_default()
-            self.post_message(self.Typed(typed))
+        return self._choices[place].choice if 0 <= place < len(self._choices) else None
 
     @on(OptionList.OptionHighlighted)
     def _highlighted(self, event: OptionList.OptionHighlighted) -> None:

@@ -11,9 +11,9 @@ from typing import ClassVar
 from textual.binding import BindingType
 from textual.content import Content
 
-from tui.app.command import bindings
+from tui.app.command import Command, bindings
 from tui.app.commands.dashboard import FOLLOW
-from tui.app.commands.log import EARLIER, LOG, PRESENT
+from tui.app.commands.log import EARLIER, LOG, PRESENT, READING
 from tui.app.commands.moves import BOTTOM, MOVES, MOVES_SIDEWAYS
 from tui.app.glyphs import Glyphs
 from tui.app.keys import keys_of
@@ -64,6 +64,12 @@ class LogPanel(LogTools):
             self.begin_anew()
         self._one, self._absent, self._is_zoomed, self._hint = one, absent, zoomed, hint
         self._show_log()
+
+    def is_idle(self, command: Command) -> bool:
+        """There is no log to read, or to come back from."""
+        if command is PRESENT:
+            return self._earlier is None
+        return self._one is None and (command is EARLIER or command in READING)
 
     def mark_lines(self, marks: Mapping[int, Mark]) -> None:
         """What the diagnosis says of lines of the newest launch's log."""

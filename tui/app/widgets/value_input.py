@@ -7,17 +7,28 @@ from collections.abc import Callable
 from textual.geometry import Region
 from textual.widgets import Input
 
+from tui.app.command import Command
+
 
 class ValueInput(Input):
     """An `Input` without the new layout of the whole screen that Textual makes at each key.
 
     Args:
         typed: called when the value changes, before anything of that is painted.
+        commands: what can be done while it has the keys, for those who tell them.
     """
 
-    def __init__(self, typed: Callable[[], None], *, id: str, placeholder: str = "") -> None:  # noqa: A002 Textual's own name
+    def __init__(
+        self,
+        typed: Callable[[], None],
+        commands: tuple[Command, ...],
+        *,
+        id: str,  # noqa: A002 Textual's own name
+        placeholder: str = "",
+    ) -> None:
         super().__init__(id=id, placeholder=placeholder, compact=True)
         self.cursor_blink = False
+        self.COMMAND_LIST = commands
         self._typed = typed
 
     def watch_value(self) -> None:
