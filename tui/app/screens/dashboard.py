@@ -15,6 +15,7 @@ from tui.app.advice import AdviceAnswer
 from tui.app.budgets import BudgetAnswer, BudgetQuestion, again, ask_about_server
 from tui.app.command import Command, Situation, bindings
 from tui.app.commands.dashboard import ADJUST, DASHBOARD, GO_BACK, KILL, RELAUNCH, SAVE_PRESET, SHOW_LOG, STOP, TEST
+from tui.app.composing import SparingCompositor
 from tui.app.findings import ExplanationAnswer
 from tui.app.glyphs import Glyphs
 from tui.app.here import find, offers
@@ -83,6 +84,7 @@ class Dashboard(Panels):
 
     def __init__(self, where: str, glyphs: Glyphs, layout: Layout, link: Link, *, read_only: bool) -> None:
         super().__init__(glyphs)
+        self._compositor = SparingCompositor()
         self._servers = ServersPanel(glyphs, read_only=read_only, id="servers", classes="panel")
         self._link = link
         self._layout_before = layout

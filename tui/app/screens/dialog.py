@@ -16,6 +16,7 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
+from tui.app.composing import SparingCompositor
 from tui.app.glyphs import Glyphs
 
 
@@ -24,6 +25,7 @@ class Dialog(ModalScreen[ScreenResultType]):
 
     def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(classes="-ascii" if glyphs.ascii_only else None)
+        self._compositor = SparingCompositor()
         self._glyphs = glyphs
 
     def render(self) -> RenderableType:
