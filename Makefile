@@ -12,7 +12,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 CONSTRAINTS := tests/constraints.txt
 # More than a machine of two cores has: a test of processes mostly waits for them.
-PYTEST_FLAGS ?= -n 3
+PYTEST_FLAGS ?= -n 3 --dist worksteal
 REAL_FLAGS ?=
 SOAK_FLAGS ?=
 
