@@ -75,8 +75,9 @@ def test_children_outlive_a_parent_that_dies_while_they_import(
     """The orphan window: the scheduler loads the whole model for nobody, the detokenizer stays for ever."""
     machine = make_machine(pace=0.3)
     server = start_server(machine)
-    wait_until(lambda: len(importing(server)) == 2)
+    server.wait_for_log("Using default HuggingFace chat template")  # said once both have been told what to do
     children = importing(server)
+    assert len(children) == 2
     for pid in children:  # they import for as long as their parent takes to die, also where the machine is busy
         os.kill(pid, signal.SIGSTOP)
     server.process.terminate()
