@@ -68,13 +68,17 @@ bench: $(VENV)/.installed
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis
 
-$(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
+$(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "the venv module is missing: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e .
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
+# Brings what .installed brings, too: who tests needn't install twice.
+$(VENV)/.tested: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[test]'
-	@touch $@
+	@touch $(VENV)/.installed $@
