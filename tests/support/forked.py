@@ -1,8 +1,8 @@
 """Commands as processes of their own without an interpreter's start: each is forked from one that has imported all.
 
 A start takes five times as long as most commands. What it has to prove, the tests prove that start a command in the
-background, through a shell or in a terminal; here a process has arguments, environment, folder, streams and an exit
-status of its own, as it would have.
+background, through a shell or in a terminal, and tests/unit/test_imports.py; here a process has arguments,
+environment, folder, streams and an exit status of its own, as it would have.
 """
 
 from __future__ import annotations
@@ -38,8 +38,9 @@ def run(arguments: Sequence[str], environment: Mapping[str, str], limit_s: int) 
         os.close(writing)
     with ThreadPoolExecutor(len(streams)) as pool:
         stdout, stderr = pool.map(_read, (reading for reading, _ in streams))
-    status = int(channel.recv(100))
-    return subprocess.CompletedProcess(list(arguments), os.waitstatus_to_exitcode(status), stdout, stderr)
+    told = channel.recv(100)
+    assert told, "the process that forks commands has ended"
+    return subprocess.CompletedProcess(list(arguments), os.waitstatus_to_exitcode(int(told)), stdout, stderr)
 
 
 def _read(stream: int) -> str:
