@@ -81,4 +81,5 @@ $(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 # Brings what .installed brings, too: who tests needn't install twice.
 $(VENV)/.tested: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[test]'
+	@$(BIN)/python -m compileall -q tui tests/support  # or each process that runs tests compiles all of it
 	@touch $(VENV)/.installed $@
