@@ -17,7 +17,7 @@ REAL_FLAGS ?=
 SOAK_FLAGS ?=
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n 's/^# make /make /p' Makefile
 
 demo: $(VENV)/.installed
 	$(BIN)/sgltui demo
