@@ -12,12 +12,12 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
 CONSTRAINTS := tests/constraints.txt
 # More than a machine of two cores has: a test of processes mostly waits for them.
-PYTEST_FLAGS ?= -n 3
+PYTEST_FLAGS ?= -n 3 --dist worksteal
 REAL_FLAGS ?=
 SOAK_FLAGS ?=
 
 help:
-	@sed -n 's/^# //p' Makefile
+	@sed -n 's/^# make /make /p' Makefile
 
 demo: $(VENV)/.installed
 	$(BIN)/sgltui demo
@@ -68,13 +68,18 @@ bench: $(VENV)/.installed
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .coverage .import_linter_cache .hypothesis
 
-$(VENV)/.installed: pyproject.toml $(CONSTRAINTS)
+$(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: apt install python3 python3-venv"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "the venv module is missing: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e .
 	@touch $@
 
-$(VENV)/.tested: $(VENV)/.installed
+# Brings what .installed brings, too: who tests needn't install twice.
+$(VENV)/.tested: $(VENV)/.made pyproject.toml $(CONSTRAINTS)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) -e '.[test]'
-	@touch $@
+	@$(BIN)/python -m compileall -q tui tests/support  # or each process that runs tests compiles all of it
+	@touch $(VENV)/.installed $@

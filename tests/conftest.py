@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -14,6 +15,9 @@ __all__ = ("unused_tcp_port",)  # here, so that it comes before the one of a plu
 # all that it imports: a tenth of a second of one core and more, every time.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Python's own 700 makes a fifth of the work of a test of the screen: each app is thousands of objects, made at once.
+gc.set_threshold(10_000)
 
 pytest_plugins = [
     "tests.support.nvml",

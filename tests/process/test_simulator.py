@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 from collections.abc import Callable
@@ -64,15 +65,25 @@ def read_name(pid: int) -> str:
     return re.sub(r"^python[\d.]*$", "python", Path(f"/proc/{pid}/comm").read_text().strip())
 
 
+def importing(server: Server) -> list[int]:
+    return [pid for pid in server.members() if "spawn_main" in read_command(pid)]
+
+
 def test_children_outlive_a_parent_that_dies_while_they_import(
     make_machine: Callable[..., Machine], start_server: Callable[..., Server]
 ) -> None:
     """The orphan window: the scheduler loads the whole model for nobody, the detokenizer stays for ever."""
     machine = make_machine(pace=0.3)
     server = start_server(machine)
-    wait_until(lambda: len([pid for pid in server.members() if "spawn_main" in read_command(pid)]) == 2)
+    server.wait_for_log("Using default HuggingFace chat template")  # said once both have been told what to do
+    children = importing(server)
+    assert len(children) == 2
+    for pid in children:  # they import for as long as their parent takes to die, also where the machine is busy
+        os.kill(pid, signal.SIGSTOP)
     server.process.terminate()
     assert server.wait_for_end() == recorded_run("0.5.11", "termstart")["returncode"] == -signal.SIGTERM
+    for pid in children:
+        os.kill(pid, signal.SIGCONT)
 
     wait_until(lambda: used(machine) > GIB, what="the orphan holds memory")
     server.wait_for_log("BrokenPipeError: [Errno 32] Broken pipe")

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import forked
 from tests.support.simulated import read_command
 from tests.support.waiting import wait_until
 from tui.errors import SgltuiError
@@ -24,6 +25,7 @@ from tui.paths import Places
 from tui.simulator.machine import Machine
 
 LIMIT_S = 100
+_READ_AT_A_START = {"PYTHONIOENCODING", "COVERAGE_PROCESS_CONFIG"}
 
 
 @dataclass
@@ -45,14 +47,12 @@ class CommandLine:
         return [sys.executable, "-m", "tui", *arguments]
 
     def run(self, *arguments: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            self.words(*arguments),
-            env={**self.environment, **(env or {})},
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
+        environment = {**self.environment, **(env or {})}
+        if not _READ_AT_A_START.isdisjoint(environment):
+            return subprocess.run(
+                self.words(*arguments), env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+            )
+        return forked.run(arguments, environment, LIMIT_S)
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         return subprocess.Popen(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import copy
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from tests.support.logs import FIXTURES
@@ -77,6 +78,23 @@ def diagnose(
     detective = Detective(None if release is None else parse_release(release))
     detective.feed(data)
     detective.close()
-    moment = None if now is None else datetime.fromisoformat(now)
-    found = conclude(detective, Ending(returncode, moment, killed_by, asked))
+    return _conclude(detective, Ending(returncode, _moment(now), killed_by, asked))
+
+
+def diagnose_beginnings(pieces: Iterable[bytes], now: str) -> Iterator[Diagnosis]:
+    """What a log says that grows by one piece after the other, each of whole lines."""
+    detective = Detective(None)
+    for piece in pieces:
+        detective.feed(piece)
+        by_now = copy.deepcopy(detective)
+        by_now.close()
+        yield _conclude(by_now, Ending(None, _moment(now), None, asked=False))
+
+
+def _moment(now: str | None) -> datetime | None:
+    return None if now is None else datetime.fromisoformat(now)
+
+
+def _conclude(detective: Detective, ending: Ending) -> Diagnosis:
+    found = conclude(detective, ending)
     return advise(found, detective, release_of(found))

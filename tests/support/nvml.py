@@ -11,7 +11,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NoReturn, Self
@@ -35,12 +36,12 @@ class FakeNvml:
     @property
     def environment(self) -> dict[str, str]:
         """For a child process that shall see this machine's GPUs."""
-        return {
-            **os.environ,
-            "LD_LIBRARY_PATH": str(self._library_directory),
-            "FAKE_NVML_CONTROL": str(self._control),
-            "FAKE_NVML_CALLS": str(self._calls),
-        }
+        return {**os.environ, "LD_LIBRARY_PATH": str(self._library_directory), **self.own}
+
+    @property
+    def own(self) -> dict[str, str]:
+        """What tells this machine from other fake ones; it is looked at with each call."""
+        return {"FAKE_NVML_CONTROL": str(self._control), "FAKE_NVML_CALLS": str(self._calls)}
 
     def tell(self, *lines: str) -> None:
         """From now on these lines describe the machine, and nothing that was told before."""
@@ -72,6 +73,16 @@ class GpuChild:
     ) -> None:
         self._process.communicate()
         assert kind is not None or self._process.returncode == 0
+
+    @contextmanager
+    def fork(self, environment: Mapping[str, str]) -> Iterator[Self]:
+        """A child of it in its place, which has read nothing yet."""
+        parent, self.pid = self.pid, self.ask(f"fork {json.dumps(environment)}")
+        try:
+            yield self
+        finally:
+            self.pid = parent
+            assert self.ask("end") == 0
 
     def ask(self, word: str) -> Any:
         """The answer to `read`, `close` (of one NvmlReader) or `memory` (the keeper's reading), from JSON."""
@@ -107,8 +118,15 @@ def fake_nvml(fake_nvml_directory: Path, tmp_path: Path) -> FakeNvml:
     return FakeNvml(fake_nvml_directory, tmp_path)
 
 
+@pytest.fixture(scope="session")
+def gpu_parent(fake_nvml_directory: Path) -> Iterator[GpuChild]:
+    """What children are forked from: it has imported all, and opened no driver."""
+    with GpuChild({**os.environ, "LD_LIBRARY_PATH": str(fake_nvml_directory)}) as parent:
+        yield parent
+
+
 @pytest.fixture
-def gpu_child(fake_nvml: FakeNvml) -> Iterator[GpuChild]:
+def gpu_child(fake_nvml: FakeNvml, gpu_parent: GpuChild) -> Iterator[GpuChild]:
     """A child that sees the fake driver's GPUs."""
-    with GpuChild(fake_nvml.environment) as child:
+    with gpu_parent.fork(fake_nvml.own) as child:
         yield child

@@ -2,7 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _parsed_once() -> Iterator[None]:
+    """A style sheet is parsed once for all tests, not twice for each: the same text comes to the same rules."""
+    parse, parsed = Stylesheet._parse_rules, dict[object, list[RuleSet]]()
+
+    def parse_once(sheet: Stylesheet, css: str, **where: Any) -> list[RuleSet]:
+        key = css, frozenset(where.items()), frozenset(sheet._variables.items())
+        if key not in parsed:
+            parsed[key] = parse(sheet, css, **where)
+        return parsed[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", parse_once)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.diagnosing import diagnose
+from tests.support.diagnosing import diagnose, diagnose_beginnings
 from tests.support.logs import FIXTURES, REAL_LOGS
 from tui.diagnosis.diagnosis import Outcome
 
@@ -89,10 +89,10 @@ def test_a_real_log(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name, right in EXPECTED.items() if right[1] == "none"])
 def test_before_its_end_it_is_healthy(name: str) -> None:
     """Every beginning of a good log is a log of a server with which nothing is wrong."""
-    lines = (REAL / f"{name}.log").read_bytes().split(b"\n")
-    for end in range(1, len(lines), 11):
-        found = diagnose(b"\n".join(lines[:end]) + b"\n", now="2026-11-29 16:49:00")
-        assert found.failure == "none", (end, found.root_text)
+    lines = (REAL / f"{name}.log").read_bytes().splitlines(keepends=True)
+    pieces = (b"".join(lines[start : start + 11]) for start in range(0, len(lines), 11))
+    for number, found in enumerate(diagnose_beginnings(pieces, now="2026-11-29 16:49:00")):
+        assert found.failure == "none", (number, found.root_text)
 
 
 def test_another_server_s_ready_line_isn_t_believed() -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import json
 from math import prod
 from pathlib import Path
@@ -29,15 +30,22 @@ CHECKPOINT_RANKS = load_fixture("checkpoint_ranks.json")
 TOLERANCE = {"nemotron-3-nano-30b-a3b": 0.003, "glm-4.7-flash": 0.001, "gpt-oss-20b": 0.003}
 
 
-def computed(name: str) -> Model:
+@functools.cache
+def decided(name: str) -> Model | str:
+    """The model with its weights, or why they can't be computed."""
     decoded = decode(DOCUMENTS[name], name)
     weights = compute_weights(decoded)
-    assert not isinstance(weights, str), weights
-    return replace(decoded.model, weights=weights)
+    return weights if isinstance(weights, str) else replace(decoded.model, weights=weights)
+
+
+def computed(name: str) -> Model:
+    model = decided(name)
+    assert isinstance(model, Model), model
+    return model
 
 
 def counted(name: str) -> bool:
-    return not isinstance(compute_weights(decode(DOCUMENTS[name], name)), str)
+    return isinstance(decided(name), Model)
 
 
 def recorded() -> list[tuple[str, str, str]]:
