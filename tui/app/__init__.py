@@ -61,6 +61,7 @@ def run(
     Raises:
         TomlError: a setting of the screen that can't be meant.
     """
+    spare_collection()  # of what is imported nothing is garbage, and to look for it takes 0.1 s
     from tui.app.opening import opening  # noqa: PLC0415 - a part of Textual, 0.1 s; only this call needs it
 
     with opening(sys.stdin, sys.__stderr__ or sys.stderr) as opened:
