@@ -193,7 +193,7 @@ def _tell_presses(report: Report, where: str, taken: list[float], goal: float | 
 
 def _settle(shown: Terminal, name: str) -> None:
     """Its first screen is there, and what it does once is done."""
-    if shown.painted("server-0" if name == "sgltui" else "PID") is None:
+    if shown.painted(*(_WHOLE if name == "sgltui" else ("PID",))) is None:
         raise TimeoutError(f"{name} never painted:\n" + "\n".join(shown.screen.display))
     shown.wait(lambda _: False, _SETTLED_S)
 

@@ -147,11 +147,15 @@ async def test_a_terminal_that_is_gone_is_waited_for_and_not_asked_without_end(
     assert waited.wait(30)
 
 
-async def test_escape_waits_half_as_long_as_elsewhere_unless_a_person_says(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_escape_waits_a_moment_or_as_long_as_a_person_says(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(constants, "ESCAPE_DELAY", 0.3)
     monkeypatch.setenv("ESCDELAY", "300")
     LinkedDriver(LinkedApp())
     assert constants.ESCAPE_DELAY == 0.3
     monkeypatch.delenv("ESCDELAY")
-    LinkedDriver(LinkedApp())
+    app = LinkedApp()
+    LinkedDriver(app)
+    assert constants.ESCAPE_DELAY == 0.025
+    app.link = Link(is_remote=True)
+    LinkedDriver(app)
     assert constants.ESCAPE_DELAY == 0.05

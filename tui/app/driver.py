@@ -22,7 +22,7 @@ from tui.app.picture import Picture
 FRAME_BEGINS, FRAME_ENDS = "\x1b[?2026h", "\x1b[?2026l"  # a terminal that knows these shows a frame at once
 _AT_THE_END = re.compile(r"\x1b\[\d+;\d+H\Z")
 _ESCAPE = "\x1b"
-_ESCAPE_DELAY_S = 0.05  # so long it may be the beginning of another key
+_ESCAPE_DELAY_S, _ESCAPE_DELAY_REMOTE_S = 0.025, 0.05  # so long it may be the beginning of another key
 _IDLE_WAIT_S = 0.1
 _READ_BYTES = 4096
 _ANSWERS_LIMIT_S = 1.0
@@ -48,7 +48,8 @@ class LinkedDriver(LinuxDriver):
         self._link, self._picture, self._opening = linked.link, linked.picture, linked.opening
         self._has_screen = False
         if "ESCDELAY" not in os.environ:  # in which a person says it, as in other programs
-            constants.ESCAPE_DELAY = _ESCAPE_DELAY_S  # type: ignore[misc]  # Textual's own twice that is felt
+            delay_s = _ESCAPE_DELAY_REMOTE_S if self._link.is_remote else _ESCAPE_DELAY_S
+            constants.ESCAPE_DELAY = delay_s  # type: ignore[misc]  # Textual's own is felt
         self._is_leaving = False
         self._begun = ""  # a frame's beginning, until something is written in it
         self._cursor = ""  # where the last frame left it

@@ -9,7 +9,6 @@ from textual.app import ComposeResult
 from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
 
 from tui.app.command import bindings
 from tui.app.commands.dialogues import CLOSE_HELP, HELP_PAGE
@@ -21,6 +20,7 @@ from tui.app.keys_line import key_content
 from tui.app.moving import move
 from tui.app.screens.dialog import Dialog
 from tui.app.widgets.budget_parts import KINDS
+from tui.app.widgets.text_lines import TextLines
 from tui.app.wrapping import wrapped
 from tui.keeper.states import State
 
@@ -51,19 +51,21 @@ class HelpScreen(Dialog[None]):
             keys = key_content(keys_of(self).first(CLOSE_HELP), "closes")
             page.border_subtitle = Content.assemble(" ", keys, " ")
             width = min(_WIDTH, int(self.app.size.width * _MOST)) - _FRAME
-            yield Static(self._content(width), markup=False)  # now: an empty page first costs as much as a full one
+            text = TextLines(fills=False)
+            text.show(self._lines(width))  # now: an empty page first costs as much as a full one
+            yield text
 
     def on_resize(self) -> None:
         """Other lines where it is narrow."""
         before, width = self.text, self.query_one(HelpText).scrollable_content_region.width
-        content = self._content(width)
-        if content.plain != before:
-            self.query_one(Static).update(content)
+        lines = self._lines(width)
+        if self.text != before:
+            self.query_one(TextLines).show(lines)
 
-    def _content(self, width: int) -> Content:
-        content = help_content(self._places, width, self._glyphs)
-        self.text = content.plain
-        return content
+    def _lines(self, width: int) -> list[Content]:
+        lines = help_lines(self._places, width, self._glyphs)
+        self.text = "\n".join(line.plain for line in lines)
+        return lines
 
     async def action_move(self, direction: str) -> None:
         """Up and down the page."""
@@ -74,7 +76,7 @@ class HelpText(VerticalScroll, inherit_bindings=False):
     """Its keys are the screen's."""
 
 
-def help_content(places: Sequence[Sequence[Usable]], width: int, glyphs: Glyphs) -> Content:
+def help_lines(places: Sequence[Sequence[Usable]], width: int, glyphs: Glyphs) -> list[Content]:
     """What can be done here and now, the nearest first; then signs.
 
     Args:
@@ -98,7 +100,7 @@ def help_content(places: Sequence[Sequence[Usable]], width: int, glyphs: Glyphs)
         ("Budget bars", _budget_signs(glyphs)),
         ("States", states),
     )
-    return Content("\n").join(line for title, entries in blocks for line in _block(title, entries, width, glyphs))
+    return [line for title, entries in blocks for line in _block(title, entries, width, glyphs)]
 
 
 def _key_blocks(places: Sequence[Sequence[Usable]]) -> Iterator[tuple[str, list[tuple[str, str]]]]:
