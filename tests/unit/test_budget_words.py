@@ -185,9 +185,9 @@ def test_the_answer_comes_first_then_what_to_do_then_the_evidence() -> None:
 
 def test_blank_lines_are_for_those_who_have_room() -> None:
     answer = BudgetAnswer(QUESTION, EXCEEDS)
-    tight = budget_lines(answer, 118, 12, UNICODE)
-    stacks = (budget_lines(answer, 118, height, UNICODE) for height in range(12, 60))
-    roomy = next(stack for stack in stacks if any(not line.plain for line in stack))
+    stacks = [budget_lines(answer, 118, height, UNICODE) for height in range(12, 60)]
+    first = next(place for place, stack in enumerate(stacks) if any(not line.plain for line in stack))
+    tight, roomy = stacks[first - 1 : first + 1]
     assert [line.plain for line in roomy if line.plain] == plain(tight)
 
 
@@ -208,6 +208,19 @@ def test_a_chart_needs_room_and_ascii_has_its_own_bars() -> None:
     assert timeline_chart((), 80, UNICODE) == []
     *_, last = plain(timeline_chart(points, 41, ASCII))
     assert last == "  serving   5.0  " + "=" * 12
+
+
+def test_the_chart_comes_before_blank_lines_and_before_all_notes_but_the_first() -> None:
+    answer, chart = BudgetAnswer(QUESTION, EXCEEDS), "GiB free after each stage"
+    stacks = {height: budget_lines(answer, 118, height, UNICODE) for height in range(12, 60)}
+    least = min(height for height, stack in stacks.items() if chart in plain(stack))
+    assert all(line.plain for line in stacks[least])
+    notes = plain(stacks[least])[plain(stacks[least]).index(chart) + 4 :]
+    assert len(stacks[least]) - len(notes) + min(len(notes), 4) == least
+    many = replace(EXCEEDS, notes=tuple(f"a note of a line, number {number}" for number in range(9)))
+    longer = budget_lines(BudgetAnswer(QUESTION, many), 118, least + 2, UNICODE)
+    assert chart in plain(longer)
+    assert len(longer) > least + 2, "the others have to be scrolled to"
 
 
 def test_the_place_of_changes_is_kept_while_they_are_looked_for() -> None:

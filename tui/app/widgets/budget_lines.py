@@ -28,6 +28,8 @@ from tui.diagnosis.compare import Comparison, compare
 
 Block = list[Content]
 
+_NOTE_LINES = 4  # so many of the notes are seen before a chart takes their place
+
 
 def budget_lines(
     answer: BudgetAnswer,
@@ -63,9 +65,10 @@ def budget_lines(
     if compared is not None:
         tail.insert(0, unplanned_lines(compared, width, glyphs) if beside else measured_lines(compared, width, glyphs))
     timeline = fullest(fills).rank.timeline
-    charted = [*head, bars, table, timeline_chart(timeline, width, glyphs), *tail]
-    if timeline and _height(charted) <= height:
-        return _stacked(charted, height)
+    charted = [*head, bars, table, timeline_chart(timeline, width, glyphs)]
+    notes = sum(map(len, tail))
+    if timeline and sum(map(len, charted)) + min(notes, _NOTE_LINES) <= height:  # the others may be scrolled to
+        return _stacked([*charted, *tail], height)
     return _stacked([*head, bars, table + timeline_lines(timeline, width, glyphs), *tail], height)
 
 
