@@ -29,7 +29,9 @@ def read_only(folder: Path) -> Iterator[None]:
     if os.geteuid() != 0 or subprocess.run(bind, check=False, capture_output=True).returncode != 0:
         pytest.skip("nothing can be mounted here")
     try:
-        subprocess.run(["mount", "-o", "remount,bind,ro", str(folder)], check=True)
+        # Busy while somebody has a file open that was opened for writing since the line above.
+        remount = ["mount", "-o", "remount,bind,ro", str(folder)]
+        wait_until(lambda: subprocess.run(remount, check=False, capture_output=True).returncode == 0)
         yield
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
