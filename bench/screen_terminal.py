@@ -30,6 +30,7 @@ _UNKNOWN = re.compile(rb"\x1b\[[<=>][0-9;:]*[a-zA-Z]|\x1b\[\?\d+\$p|\x1b\[>?[0-9
 _UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|[P_^\]][^\x07\x1b]*)?\Z")
 _STEP_S = 0.002
 _READ_BYTES = 1 << 16
+_STARTS_WITHIN_S = 5.0
 _SLICE_S = 0.01
 
 
@@ -47,6 +48,7 @@ class Terminal:
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self._chunks: list[tuple[float, bytes]] = []
+        self._used: dict[float, float] = {}  # CPU seconds, by when a chunk came
         self._shown = 0  # chunks that the emulator has seen
         self._rest = self._unasked = b""
         self.bytes = 0
@@ -90,6 +92,10 @@ class Terminal:
         os.write(self._fd, keys.encode())
         return now
 
+    def used_s(self, at: float) -> float:
+        """CPU time of the program itself until that moment of its start, when something was painted."""
+        return self._used[at]
+
     def cpu_s(self) -> float:
         """CPU time so far, of the program and those that it started."""
         return sum(sum(one.cpu_times()[:2]) for one in self._all())
@@ -127,7 +133,10 @@ class Terminal:
             if not data:
                 return
             self.bytes += len(data)
-            self._chunks.append((time.monotonic(), data))
+            at = time.monotonic()
+            self._chunks.append((at, data))
+            if at - self.begun < _STARTS_WITHIN_S:
+                self._used[at] = sum(self._process.cpu_times()[:2])
             self._answer(data)
             if self._bytes_per_s is not None:
                 time.sleep(len(data) / self._bytes_per_s)
