@@ -186,11 +186,10 @@ def _pairs(request: PlanRequest, budget: MemoryBudget) -> Iterator[Iterator[Cand
         changed = apply_change(request, first)
         outcome = plan(changed)
         if outcome.verdict is Verdict.EXCEEDS and outcome.stage_of_failure is not Stage.ARGS:
-            is_written_for_it = bool(first.set) and bool(
-                request.flags.troubles
-            )  # another release has other names again
+            # Flags that were put right for this release have other names in another one.
+            is_put_right = bool(first.set) and bool(request.flags.troubles)
             for family in _families(changed, outcome):
-                yield (first.joined(second) for second in family if not (second.upgrade and is_written_for_it))
+                yield (first.joined(second) for second in family if not (second.upgrade and is_put_right))
 
 
 def _fewer_requests(settings: Settings, budget: MemoryBudget) -> Iterator[Candidate]:
