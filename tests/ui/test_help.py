@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from textual.pilot import Pilot
 from textual.screen import Screen
 
 from tests.support.budgets import FITS
@@ -114,3 +115,38 @@ async def test_the_footer_shows_the_focused_panels_keys_first(tmp_path: Path) ->
         assert "a launch" in line
         await pilot.click(offset=(line.index("& filter") + 1, len(screen_lines(app)) - 1))
         await until_shown(pilot, app, "show only lines that match")
+
+
+async def test_it_says_something_else_the_next_time_and_looks_like_the_theme_of_then(tmp_path: Path) -> None:
+    async with running(FakeCore(story(tmp_path)), size=(120, 34)) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        await pilot.press("question_mark")
+        await until_shown(pilot, app, "Stop the selected server")
+        first = app.screen
+        await pilot.press("G", "escape")
+        await until_without(pilot, app, "Esc closes")
+        app.theme = "sgltui-light"
+        await pilot.resize_terminal(100, 30)
+        await pilot.press("3", "question_mark")
+        await until_shown(pilot, app, "Search the log.")
+        assert app.screen is first
+        assert help_lines(app)[0] == "Keys here"
+        assert "Keys here" in screen_text(app), "from the top again"
+        assert max(len(line) for line in screen_lines(app)) <= 100
+        kept = grounds(app)
+        await pilot.press("escape")
+        await until_without(pilot, app, "Esc closes")
+        app.uninstall_screen("help")
+        await pilot.press("question_mark")
+        await until_shown(pilot, app, "Search the log.")
+        assert app.screen is not first
+        assert kept == grounds(app), "as one that is made now"
+
+
+def grounds(app: SgltuiApp) -> list[list[tuple[str, str]]]:
+    rows = app.screen._compositor.render_strips()
+    return [[(segment.text, str(segment.style)) for segment in row] for row in rows]
+
+
+async def until_without(pilot: Pilot[None], app: SgltuiApp, text: str) -> None:
+    await until(pilot, lambda: text not in screen_text(app), f"{text!r} is gone")

@@ -67,6 +67,7 @@ from tui.app.words import farewell
 from tui.errors import SgltuiError
 from tui.observe import Snapshot
 
+_HELP = "help"
 _BLURRED_PERIOD_S = 3.0
 _FIRST_LOOK_S = 0.3
 _FAREWELL_S = 1.0  # as long is waited for a last look on leaving
@@ -274,7 +275,11 @@ class SgltuiApp(ArrangingApp):
     def action_show_help(self) -> None:
         """What can be done where the keys are now."""
         if not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(usable(self.screen), self._glyphs))
+            if not self.is_screen_installed(_HELP):  # once: to make it takes half of the time until it is seen
+                self.install_screen(HelpScreen(self._glyphs), _HELP)
+            page = self.get_screen(_HELP, HelpScreen)
+            page.tell(usable(self.screen))
+            self.push_screen(page)
 
     async def action_quit(self) -> None:
         """Leave; asks first while something is under way."""

@@ -30,7 +30,7 @@ _WORDS_LEAST = 20
 
 
 class HelpScreen(Dialog[None]):
-    """Closes with the key that opened it, or any that means back.
+    """Closes with the key that opened it, or any that means back. Is kept, and says something else the next time.
 
     Attributes:
         text: what it says.
@@ -39,10 +39,17 @@ class HelpScreen(Dialog[None]):
     COMMAND_LIST = HELP_PAGE
     BINDINGS: ClassVar[list[BindingType]] = [*bindings(HELP_PAGE)]
 
-    def __init__(self, places: Sequence[Sequence[Usable]], glyphs: Glyphs) -> None:
+    def __init__(self, glyphs: Glyphs) -> None:
         super().__init__(glyphs)
-        self._places = places
+        self._places: Sequence[Sequence[Usable]] = ()
         self.text = ""
+
+    def tell(self, places: Sequence[Sequence[Usable]]) -> None:
+        """What works now, from the top of the page; to be said before it is on the screen."""
+        self._places = places
+        if self.is_mounted:
+            self.query_one(TextLines).show(self._lines(self._width))
+            self.query_one(HelpText).scroll_home(animate=False, immediate=True)
 
     def compose(self) -> ComposeResult:
         """One page that scrolls."""
@@ -50,9 +57,8 @@ class HelpScreen(Dialog[None]):
             page.border_title = Content(" Help ")
             keys = key_content(keys_of(self).first(CLOSE_HELP), "closes")
             page.border_subtitle = Content.assemble(" ", keys, " ")
-            width = min(_WIDTH, int(self.app.size.width * _MOST)) - _FRAME
             text = TextLines(fills=False)
-            text.show(self._lines(width))  # now: an empty page first costs as much as a full one
+            text.show(self._lines(self._width))  # now: an empty page first costs as much as a full one
             yield text
 
     def on_resize(self) -> None:
@@ -61,6 +67,11 @@ class HelpScreen(Dialog[None]):
         lines = self._lines(width)
         if self.text != before:
             self.query_one(TextLines).show(lines)
+
+    @property
+    def _width(self) -> int:
+        """Of its lines, before they are laid out."""
+        return min(_WIDTH, int(self.app.size.width * _MOST)) - _FRAME
 
     def _lines(self, width: int) -> list[Content]:
         lines = help_lines(self._places, width, self._glyphs)
