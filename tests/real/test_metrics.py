@@ -41,9 +41,10 @@ def test_live_figures_of_a_running_request(real_machine: RealMachine, engine: En
     server.wait_for_log("fired up and ready")
 
     source = "/metrics" if flags else "/v1/loads"
-    row = look(real_machine, lambda row: row["live_source"] == source)
+    # The warm-up's own request is over, but nothing says so: for some seconds it counts.
+    row = look(real_machine, lambda row: row["live_source"] == source and row["requests"]["running"] == 0)
     assert row["live_trouble"] is None
-    assert (row["requests"]["running"], row["requests"]["queued"], row["kv_tokens"]) == (0, 0, 4096)
+    assert (row["requests"]["queued"], row["kv_tokens"]) == (0, 4096)
     assert row["slot_usage"] is None
     assert row["accept_length"] is None
 

@@ -47,6 +47,14 @@ def test_a_prefill_says_who_was_running_before_it(tmp_path: Path) -> None:
     assert (figures.running, figures.queued, figures.tokens_per_s, figures.cache_hit_rate) == (6, 1, 412.7, 0.7)
 
 
+def test_what_a_prefill_began_and_nothing_was_logged_of_since_has_ended(tmp_path: Path) -> None:
+    """40 steps that nobody needed: the real server logs a request's 29 tokens of prompt, and no more of it."""
+    line = stamp(0) + "Prefill batch, #new-seq: 1, #new-token: 29, #cached-token: 0, token usage: 0.01, "
+    log = write(tmp_path, line + "#running-req: 0, #queue-req: 0")
+    assert read(log, 15).running == 1
+    assert read(log, 16).running == 0
+
+
 def test_replicas_add_up_and_pipeline_stages_dont(tmp_path: Path) -> None:
     lines = [
         f"{stamp(0, f' DP{dp} PP{pp}')}Decode batch, #running-req: {running}, #token: 10, token usage: 0.{running}0, "

@@ -19,6 +19,7 @@ from tui.sglang.loglines import LogLine, parse_event, parse_line
 
 _TAIL_BYTES = 128 << 10
 _FRESH = timedelta(seconds=60)
+_BEGUN = timedelta(seconds=15)  # what goes on that long has a decode batch or another prefill logged
 _DECODE = b"] Decode batch"
 _STAMP_BYTES = len("[2026-11-30 01:00:00")
 _MARKS = (b"Decode batch", b"Prefill batch", b"Retract requests")
@@ -42,6 +43,7 @@ class _Rank:
 
     decode: DecodeBatch | None = None
     newest: DecodeBatch | PrefillBatch | None = None
+    running: int | None = None
     new_tokens: int = 0
     cached_tokens: int = 0
 
@@ -50,7 +52,7 @@ class _Rank:
         decode, newest = self.decode, self.newest
         prompts = self.new_tokens + self.cached_tokens
         return Figures(
-            running=_running(newest),
+            running=self.running,
             queued=newest.queued if newest is not None else None,
             tokens_per_s=decode.tokens_per_s if decode is not None else None,
             kv_usage=newest.token_usage if newest is not None else None,
@@ -105,7 +107,7 @@ class BatchLog:
         end = self._end + age
         recent = [told for told in self._told if end - told.at <= _FRESH]
         return LoggedBatches(
-            figures=_figures(recent),
+            figures=_figures(recent, end),
             retractions=sum(told.what for told in recent if isinstance(told.what, int)),
             last_batch_s=None if self._newest is None else (end - self._newest).total_seconds(),
         )
@@ -167,13 +169,13 @@ def _told(line: bytes) -> _Told | None:
     return None if parsed.timestamp is None or what is None else _Told(parsed.timestamp, parsed.ranks, what)
 
 
-def _figures(told: Iterable[_Told]) -> Figures:
+def _figures(told: Iterable[_Told], now: datetime) -> Figures:
     ranks: dict[tuple[str, ...], _Rank] = {}
     for one in told:
         if isinstance(batch := one.what, int):
             continue
         rank = ranks.setdefault(one.ranks, _Rank())
-        rank.newest = batch
+        rank.newest, rank.running = batch, _running(batch, now - one.at)
         if isinstance(batch, DecodeBatch):
             rank.decode = batch
         elif not batch.is_health_probe:
@@ -192,11 +194,11 @@ def _replica(tags: Iterable[str]) -> str:
     return next((tag for tag in tags if tag.startswith("DP")), "")
 
 
-def _running(batch: DecodeBatch | PrefillBatch | None) -> int | None:
-    """A prefill's own sequences aren't among its running requests."""
-    if isinstance(batch, PrefillBatch):
-        return None if batch.running is None else batch.running + batch.new_seqs
-    return None if batch is None else batch.running
+def _running(batch: DecodeBatch | PrefillBatch, age: timedelta) -> int | None:
+    """A prefill's own sequences aren't among its running requests, and nothing is logged when they end."""
+    if batch.running is None or isinstance(batch, DecodeBatch):
+        return batch.running
+    return batch.running + (batch.new_seqs if age <= _BEGUN else 0)
 
 
 def _retracted(line: LogLine) -> int | None:
