@@ -393,3 +393,17 @@ async def test_t_tests_a_ready_server(tmp_path: Path) -> None:
         await until_shown(pilot, app, "llama8b isn't ready: it is loading")
         await pilot.press("j", "t")
         await until_shown(pilot, app, "qwen36-mtp answers, first token after 0.21 s, 41 tokens/s")
+
+
+async def test_a_log_that_grew_is_painted_with_the_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tui.app.widgets.log_panel.LogPanel._look", lambda _: None)  # it looks by itself, too
+    core = FakeCore(snapshot := story(tmp_path))
+    log = snapshot.instances[1].log_path
+    log.write_text("before\n")
+    async with running(core) as (app, pilot):
+        await until_shown(pilot, app, "before")
+        with log.open("a") as file:
+            file.write("and after\n")
+        core.now = replace(snapshot, gpus=replace(snapshot.gpus, driver="580.160"))
+        await look(pilot, app, core)
+        await until_shown(pilot, app, "and after")

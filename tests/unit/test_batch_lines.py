@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tui.metrics.batch_lines import BatchLog
+from tui.metrics.batch_lines import BatchLog, _worth_parsing
 from tui.metrics.live import Figures
 
 REAL = Path(__file__).parents[1] / "fixtures" / "real"
@@ -195,3 +195,11 @@ def test_what_real_servers_logged(release: str, tmp_path: Path) -> None:
 def test_no_log_says_nothing(tmp_path: Path) -> None:
     assert BatchLog(tmp_path / "server.log").read(0).figures == Figures()
     assert read(write(tmp_path)) == Figures()
+
+
+def test_of_a_flood_little_is_parsed_and_nothing_old_is_kept(tmp_path: Path) -> None:
+    flood = [(stamp(1, " DP0") + HYBRID).encode()] * 2000
+    assert list(_worth_parsing([*flood, (stamp(1) + PREFILL).encode()])) == [flood[0], (stamp(1) + PREFILL).encode()]
+    batches = BatchLog(log := write(tmp_path, *(stamp(at) + PREFILL for at in range(0, 600, 10))))
+    batches.read(log.stat().st_mtime)
+    assert len(batches._told) == 7, "those of the last minute"

@@ -94,3 +94,27 @@ def test_an_answer_that_says_nothing_is_looked_for_in_the_tables(
 
     monkeypatch.setattr("tui.keeper.listeners.socket.socket", Odd)
     assert listeners(server.getsockname()[1]) == [expected(server)]
+
+
+def message(kind: int, state: int, port: int, inode: int) -> bytes:
+    """An `inet_diag_msg` behind its `nlmsghdr`, as linux/inet_diag.h lays them out."""
+    ports = struct.pack(">HH", port, 0)
+    addresses = socket.inet_aton("127.0.0.1") + bytes(12) + bytes(16)
+    body = struct.pack("=BBBB", socket.AF_INET, state, 0, 0) + ports + addresses + bytes(12)
+    body += struct.pack("=IIIII", 0, 0, 0, 0, inode)
+    return struct.pack("=IHHII", 16 + len(body), kind, 0, 0, 0) + body
+
+
+def test_of_a_kernel_that_tells_more_than_it_was_asked_for_the_rest_is_passed_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    listen, established, done = 10, 1, struct.pack("=IHHIIi", 20, 3, 0, 0, 0, 0)
+    told = [message(20, listen, 4000, 1), message(20, listen, 4001, 2), message(20, established, 4000, 3)]
+    replies = iter([b"".join(told) + done, done])
+
+    class Talkative(socket.socket):
+        def recv(self, *_: int) -> bytes:
+            return next(replies)
+
+    monkeypatch.setattr("tui.keeper.listeners.socket.socket", Talkative)
+    assert listeners(4000) == [(socket.inet_aton("127.0.0.1"), 1)]
