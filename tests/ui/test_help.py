@@ -117,6 +117,18 @@ async def test_the_footer_shows_the_focused_panels_keys_first(tmp_path: Path) ->
         await until_shown(pilot, app, "show only lines that match")
 
 
+async def test_opened_from_another_panel_it_tells_of_that_one(tmp_path: Path) -> None:
+    async with running(FakeCore(story(tmp_path)), size=TALL) as (app, pilot):
+        await until_shown(pilot, app, "● ready")
+        await pilot.press("question_mark")
+        await until_shown(pilot, app, "Keys here")
+        assert "Search the log." not in screen_text(app)
+        await pilot.press("escape")
+        await until_without(pilot, app, "Esc closes")
+        await pilot.press("3", "question_mark")
+        await until_shown(pilot, app, "Search the log.")
+
+
 async def test_it_says_something_else_the_next_time_and_looks_like_the_theme_of_then(tmp_path: Path) -> None:
     async with running(FakeCore(story(tmp_path)), size=(120, 34)) as (app, pilot):
         await until_shown(pilot, app, "● ready")
